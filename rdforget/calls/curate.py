@@ -1,0 +1,130 @@
+"""Role `curate`: a source in, atomic statements with proposed slots out (Sec. 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdforget.calls.base import Call, Message, load_prompt
+from rdforget.calls.parsing import extract, text_field
+from rdforget.calls.render import details, source_lines
+from rdforget.records import Observation, Protocol, Query, Switches
+
+MAX_ITEMS = 400
+_TEXT_MAX, _FIELD_MAX = 600, 120
+
+
+@dataclass(frozen=True, slots=True)
+class CurateInputs:
+    observations: tuple[Observation, ...]
+    note: str
+    query: Query | None
+    """None under -QC: one memory for every question."""
+    slots: bool
+    closure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A curated item: atomic statement, proposed slot, source evidence, optional validity time."""
+
+    text: str
+    slot: str = ""
+    when: str | None = None
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Curation:
+    """A parsed reply. `dropped` counts items without a usable text."""
+
+    active: tuple[Item, ...]
+    replaced: tuple[Item, ...]
+    status: str
+    dropped: int = 0
+
+
+def schema(slots: bool) -> Mapping[str, Any]:
+    """JSON schema of the reply; subject, relation and scope are fields that code joins into the slot."""
+    fields = ["text", *(["subject", "relation", "scope"] if slots else []), "when", "evidence"]
+    long = {"text", "evidence"}
+    item = {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "maxLength": _TEXT_MAX if name in long else _FIELD_MAX} for name in fields
+        },
+        "required": fields,
+        "additionalProperties": False,
+    }
+    items = {"type": "array", "items": item, "maxItems": MAX_ITEMS}
+    return {
+        "type": "object",
+        "properties": {"active": items, "replaced": items},
+        "required": ["active", "replaced"],
+        "additionalProperties": False,
+    }
+
+
+def build(
+    observations: tuple[Observation, ...], note: str, query: Query | None, switches: Switches, protocol: Protocol
+) -> Call:
+    """The curation call over one source chunk. History first, question last, so that questions share a prefix."""
+    prompt = load_prompt("curate")
+    if query is None:
+        closure_rule = prompt.fill("general-closure")
+    else:
+        closure_rule = prompt.fill("closure" if switches.closure else "direct-only")
+    revisions = prompt.fill("revisions" if switches.slot else "revisions-without-slots")
+    system = prompt.fill(
+        "system",
+        scope_rule=prompt.fill("question-scope" if query else "general-scope"),
+        revision_rule=prompt.fill("slots") + "\n" + revisions if switches.slot else revisions,
+        closure_rule=closure_rule,
+        reply_shape=prompt.fill("shape-slots" if switches.slot else "shape"),
+    )
+    question = "\n\n" + prompt.fill("question", text=query.text, details=details(query)) if query else ""
+    user = prompt.fill("user", source="\n".join(source_lines(observations)), note=note, question=question)
+    return Call(
+        role="curate",
+        inputs=CurateInputs(observations, note, query, switches.slot, switches.closure),
+        messages=(Message("system", system), Message("user", user)),
+        schema=schema(switches.slot),
+        max_output_tokens=protocol.curate_cap if query else protocol.curate_cap_general,
+    )
+
+
+def parse(text: str) -> Curation:
+    """Items of a reply, each validated by itself; never raises."""
+    found = extract(text, "active", "replaced")
+    if found.status == "none":
+        found = extract(text, "active")
+    active, bad_active = _items(found.data.get("active"))
+    replaced, bad_replaced = _items(found.data.get("replaced"))
+    return Curation(active, replaced, found.status, bad_active + bad_replaced)
+
+
+def join_slot(subject: str, relation: str, scope: str) -> str:
+    """`subject|relation|scope`; empty without a subject and a relation, so that it matches no other."""
+    if not subject or not relation:
+        return ""
+    return "|".join(part.replace("|", "/") for part in (subject, relation, scope))
+
+
+def _items(raw: object) -> tuple[tuple[Item, ...], int]:
+    if not isinstance(raw, list):
+        return (), int(raw is not None)
+    items = [item for one in raw if (item := _item(one))]
+    return tuple(items), len(raw) - len(items)
+
+
+def _item(raw: object) -> Item | None:
+    if not isinstance(raw, dict) or not (text := text_field(raw, "text", "fact", "statement")):
+        return None
+    joined = join_slot(*(text_field(raw, name) for name in ("subject", "relation", "scope")))
+    return Item(
+        text=text,
+        slot=joined or text_field(raw, "slot"),
+        when=text_field(raw, "when") or None,
+        evidence=text_field(raw, "evidence"),
+    )

@@ -1,0 +1,90 @@
+"""Reading JSON out of whatever a model wrote, without ever raising.
+
+In order: the whole text, a fenced block, the first object in running text that has the keys asked for, and
+the complete items of a list that was cut off. What a rung gives up is reported by its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_FENCE = re.compile(r"```[\w-]*[ \t]*\n?(.*?)```", re.DOTALL)
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>.*$", re.DOTALL | re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)  # raw line ends inside strings are common and harmless
+_MAX_STARTS = 256  # a reply of opening braces must not cost quadratic time
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """An object found in a reply. `status`: whole, fenced, embedded, salvaged, or none."""
+
+    data: dict[str, Any]
+    status: str
+
+
+def strip_reasoning(text: str) -> str:
+    """The text without thinking: paired tags, a closing tag alone, or an opening one that never closes."""
+    text = _THOUGHT_END.sub("", _THOUGHT.sub("", text))
+    return _THOUGHT_START.sub("", text).strip()
+
+
+def extract(text: str, *keys: str) -> Extracted:
+    """The first object with all of `keys`; for a cut-off reply, the complete items under them."""
+    text = strip_reasoning(text)
+    for status, found in (("whole", _loads(text)), *(("fenced", _loads(m)) for m in _FENCE.findall(text))):
+        if isinstance(found, dict) and all(key in found for key in keys):
+            return Extracted(found, status)
+    for found in _embedded(text):
+        if all(key in found for key in keys):
+            return Extracted(found, "embedded")
+    salvaged = {key: items for key in keys if (items := list(_complete_items(text, key)))}
+    return Extracted(salvaged, "salvaged" if salvaged else "none")
+
+
+def text_field(item: dict[str, Any], *names: str) -> str:
+    """The first of the named fields that holds a non-blank string, stripped; else empty."""
+    for name in names:
+        if isinstance(value := item.get(name), str) and value.strip():
+            return value.strip()
+    return ""
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _raw(text: str, start: int) -> tuple[Any, int] | None:
+    try:
+        return _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _embedded(text: str) -> Iterator[dict[str, Any]]:
+    start = -1
+    for _ in range(_MAX_STARTS):
+        if (start := text.find("{", start + 1)) < 0:
+            return
+        if (found := _raw(text, start)) and isinstance(found[0], dict):
+            yield found[0]
+
+
+def _complete_items(text: str, key: str) -> Iterator[Any]:
+    head = re.search(rf'"{re.escape(key)}"\s*:\s*\[', text)
+    at = head.end() if head else len(text)
+    while at < len(text):
+        while at < len(text) and text[at] in " \t\r\n,":
+            at += 1
+        if not (found := _raw(text, at)):
+            return
+        item, at = found
+        yield item

@@ -1,0 +1,38 @@
+"""The contract of a backend, and the kinds in which a call can fail.
+
+    CallError
+    ├── retried: rate_limit, timeout, connection, server
+    └── final:   auth, bad_request, refused, context, internal
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rdforget.calls.base import Call, Reply
+
+RETRIED = frozenset({"rate_limit", "timeout", "connection", "server"})
+
+
+class CallError(Exception):
+    """A call that brought no reply; `kind` is what tables count."""
+
+    def __init__(self, kind: str, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
+        """Seconds that the provider asks to wait."""
+
+
+class Backend(Protocol):
+    """Answers calls. Deterministic backends answer from `call.inputs`, language models from `call.messages`."""
+
+    name: str
+
+    async def answer(self, call: Call) -> Reply:
+        """The reply, or CallError."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...

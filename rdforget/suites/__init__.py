@@ -1,0 +1,1 @@
+"""Benchmark suites: official files or generated ones in, tasks out."""

@@ -1,0 +1,60 @@
+"""The contract of a suite loader, and finding its files."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdforget.records import Task
+
+
+class DataError(Exception):
+    """Data that is missing or broken, in one sentence that names the file, the row and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file or revision that the tasks come from."""
+
+    name: str
+    sha256: str
+    """Of the content as stored; for generated suites, of the parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A loaded suite. `tasks()` yields them anew each time, ids by content position, one history at a time."""
+
+    name: str
+    tasks: Callable[[], Iterator[Task]]
+    sources: tuple[Source, ...]
+    expected: int | None = None
+    """Number of questions in the paper, where it names one."""
+    notes: tuple[str, ...] = ()
+    """What is partial about the data here, in sentences."""
+
+
+def find_file(data_dir: Path, folder: str, *names: str) -> Path | None:
+    """The first of `names` in `data_dir/folder` or in `data_dir`."""
+    for root in (data_dir / folder, data_dir):
+        for name in names:
+            if (path := root / name).is_file():
+                return path
+    return None
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_text(path: Path) -> str:
+    """UTF-8 text of a file, gzip-compressed or not, with or without a byte-order mark."""
+    try:
+        raw = path.read_bytes()
+        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8-sig")
+    except (OSError, EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read ({error}): fetch the file anew") from error
