@@ -67,7 +67,11 @@ def schema(slots: bool) -> Mapping[str, Any]:
 
 
 def build(
-    observations: tuple[Observation, ...], note: str, query: Query | None, switches: Switches, protocol: Protocol
+    observations: tuple[Observation, ...],
+    note: str,
+    query: Query | None,
+    switches: Switches,
+    protocol: Protocol,
 ) -> Call:
     """The curation call over one source chunk. History first, question last, so that questions share a prefix."""
     prompt = load_prompt("curate")

@@ -45,7 +45,7 @@ def parse(text: str) -> Verdict:
     if isinstance(found, bool):
         return Verdict.CORRECT if found else Verdict.WRONG
     said = set(re.findall(r"[a-z]+", str(found).lower()))
-    right, wrong = bool(said & _RIGHT), bool(said & _WRONG) or "not" in said and bool(said & _RIGHT)
-    if len(said) > 12 or right and said & _WRONG or not (right or wrong):
+    right, wrong = bool(said & _RIGHT), bool(said & _WRONG) or ("not" in said and bool(said & _RIGHT))
+    if len(said) > 12 or (right and said & _WRONG) or not (right or wrong):
         return Verdict.INVALID
     return Verdict.WRONG if wrong else Verdict.CORRECT

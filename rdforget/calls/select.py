@@ -20,9 +20,7 @@ class SelectInputs:
 
 SCHEMA = {
     "type": "object",
-    "properties": {
-        "ids": {"type": "array", "items": {"type": "string", "maxLength": 24}, "maxItems": MAX_IDS}
-    },
+    "properties": {"ids": {"type": "array", "items": {"type": "string", "maxLength": 24}, "maxItems": MAX_IDS}},
     "required": ["ids"],
     "additionalProperties": False,
 }

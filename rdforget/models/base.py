@@ -1,8 +1,8 @@
 """The contract of a backend, and the kinds in which a call can fail.
 
-    CallError
-    ├── retried: rate_limit, timeout, connection, server
-    └── final:   auth, bad_request, refused, context, internal
+CallError
+├── retried: rate_limit, timeout, connection, server
+└── final:   auth, bad_request, refused, context, internal
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class CallError(Exception):
         self.kind = kind
         self.retry_after = retry_after
         """Seconds that the provider asks to wait."""
+        self.stage = ""
+        """Role of the call that failed."""
 
 
 class Backend(Protocol):

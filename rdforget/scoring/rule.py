@@ -36,14 +36,12 @@ def paper_rule(answer: str, gold: str) -> bool:
     said, wanted = normalise(answer), normalise(gold)
     if not wanted:
         return False
-    return wanted in said or len(said) >= _MIN_REVERSE and said in wanted
+    return wanted in said or (len(said) >= _MIN_REVERSE and said in wanted)
 
 
 def strict_rule(answer: str, gold: str) -> bool:
     """The gold as a run of whole tokens of the answer, articles dropped on both sides."""
-    said, wanted = (
-        [word for word in normalise(text).split() if word not in _ARTICLES] for text in (answer, gold)
-    )
+    said, wanted = ([word for word in normalise(text).split() if word not in _ARTICLES] for text in (answer, gold))
     return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A loaded suite. `tasks()` yields them anew each time, ids by content position, one history at a time."""
+    """A loaded suite. `tasks()` yields them anew each time, ids by content position, history by history."""
 
     name: str
     tasks: Callable[[], Iterator[Task]]
@@ -56,5 +57,5 @@ def read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
         return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8-sig")
-    except (OSError, EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}): fetch the file anew") from error

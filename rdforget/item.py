@@ -1,0 +1,161 @@
+"""One question from history to scores: the pure job that a run is made of.
+
+The same task, method, settings and replies give the same `Record`. Nothing here knows a run folder; the engine
+passes in who answers and keeps what comes out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from rdforget.calls import answer as answer_role
+from rdforget.calls.base import Call, Reply
+from rdforget.methods.base import Method
+from rdforget.models.base import Backend, CallError
+from rdforget.records import (
+    CallRecord,
+    Failure,
+    History,
+    Memory,
+    Protocol,
+    Query,
+    Record,
+    Score,
+    Switches,
+    Task,
+    Trace,
+)
+from rdforget.scoring import judge, rule
+from rdforget.view.curate import lexical_fallback
+from rdforget.view.eligibility import eligible, history_intent
+from rdforget.view.pack import pack
+from rdforget.view.rank import collect, rank
+from rdforget.view.select import select
+
+OnReply = Callable[[Call, Reply], None]
+"""Told of every reply before anything is made of it, so that what was paid for is kept first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is measured: a method under its switches and the protocol, and the metrics asked for."""
+
+    method: Method
+    switches: Switches = field(default_factory=Switches)
+    protocol: Protocol = field(default_factory=Protocol)
+    metrics: tuple[str, ...] = ("rule",)
+    """`rule`, `judge`."""
+
+    @property
+    def shares_memory(self) -> bool:
+        """One memory a history, for all its questions: query-agnostic methods, and -QC."""
+        return not (self.method.sees_query and self.switches.qc)
+
+
+class Ledger:
+    """Asks a backend and writes down every call; the `Caller` that stages receive."""
+
+    def __init__(self, backend: Backend, on_reply: OnReply) -> None:
+        self.backend = backend
+        self.calls: list[CallRecord] = []
+        self._on_reply = on_reply
+
+    async def __call__(self, call: Call) -> Reply:
+        try:
+            reply = await self.backend.answer(call)
+        except CallError as error:
+            error.stage = call.role
+            raise
+        self._on_reply(call, reply)
+        self.calls.append(CallRecord(call.role, call.key, reply.model, reply.finish_reason, reply.usage, reply.params))
+        return reply
+
+
+@dataclass(slots=True)
+class Builds:
+    """Memories that questions over one history share: each is built once, by whoever comes first."""
+
+    setup: Setup
+    ledger: Ledger
+    _memories: dict[str, asyncio.Task[Memory]] = field(default_factory=dict)
+
+    async def memory(self, history: History) -> Memory:
+        """The memory of a history; every question waits for the same build and shares its failure."""
+        if history.id not in self._memories:
+            self._memories[history.id] = asyncio.ensure_future(
+                self.setup.method.remember(history, None, self.ledger, self.setup.switches, self.setup.protocol)
+            )
+        # Shielded: one question that is cancelled must not take the build from the others.
+        return await asyncio.shield(self._memories[history.id])
+
+
+async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledger, builds: Builds) -> Record:
+    """Build the view, answer, score. A fault of this item becomes its `failure`; only a refused key is raised."""
+    record = Record(
+        item=task.query.id,
+        suite=task.query.suite,
+        task_type=task.query.task_type,
+        question=task.query.text,
+        golds=task.gold.answers,
+    )
+    try:
+        if setup.shares_memory:
+            memory = await builds.memory(task.history)
+        else:
+            memory = await setup.method.remember(task.history, task.query, ledger, setup.switches, setup.protocol)
+        record = replace(record, trace=await view_of(memory, task.history, task.query, setup, ledger))
+        assert record.trace is not None
+        reply = await ledger(answer_role.build(task.query, record.trace.view.entries, setup.protocol))
+        answer = answer_role.parse(reply)
+        record = replace(record, answer=answer)
+        record = replace(record, scores=await score(task, answer.text, setup, judge_ledger))
+    except CallError as error:
+        if error.kind == "auth":
+            raise
+        record = replace(record, failure=Failure(error.kind, error.stage, str(error)))
+    except Exception as error:  # one poisoned item must not take the run with it
+        stage = "score" if record.answer else "answer" if record.trace else "memory"
+        record = replace(record, failure=Failure("internal", stage, f"{type(error).__name__}: {error}"))
+    return replace(record, calls=(*ledger.calls, *judge_ledger.calls))
+
+
+async def view_of(memory: Memory, history: History, query: Query, setup: Setup, ledger: Ledger) -> Trace:
+    """Algorithm 1 from the memory on: the path that every method shares. Raises CallError."""
+    if not memory.entries and setup.method.empty == "lexical":
+        entries = lexical_fallback(history, query, setup.protocol.fallback_lines)
+        memory = replace(
+            memory, entries=entries, stats={**memory.stats, "fallback": "lexical", "cause": _cause(memory)}
+        )
+    intent = history_intent(query)
+    pool = eligible(memory.entries, history_intent=intent, rescue=setup.switches.rescue)
+    candidates = collect(rank(pool, query), setup.protocol.collect_tokens)
+    selection = await select(query, candidates, ledger, setup.protocol)
+    return Trace(
+        memory=memory,
+        history_intent=intent,
+        eligible=tuple(entry.id for entry in pool),
+        candidates=tuple(entry.id for entry in candidates),
+        selected=tuple(entry.id for entry in selection.entries),
+        selector_fallback=selection.fallback,
+        selector_unusable=selection.unusable,
+        view=pack(selection.entries, setup.protocol.budget),
+    )
+
+
+async def score(task: Task, answer: str, setup: Setup, judge_ledger: Ledger) -> tuple[Score, ...]:
+    """Every metric asked for, on the final answer alone."""
+    scores: list[Score] = []
+    if "rule" in setup.metrics:
+        scores += rule.score(answer, task.gold)
+    if "judge" in setup.metrics:
+        scores.append(await judge.score(task.query, task.gold, answer, judge_ledger, setup.protocol))
+    return tuple(scores)
+
+
+def _cause(memory: Memory) -> str:
+    """Why a memory is empty: nothing could be read, the reply was cut off, or it held nothing."""
+    if memory.stats.get("truncated"):
+        return "truncated"
+    return "parse" if set(memory.stats.get("parse", {})) == {"none"} else "empty"

@@ -1,0 +1,162 @@
+"""Following relations from the names of a question: a beam search over paths of facts.
+
+A path is scored by how the question's words cover it: every hop should be meant by some of the words, every word
+that means a relation should be used by one hop, the last hop should give the kind of value asked for, and
+words left of the name should come in the order of "R3 of the R2 of the R1 of E".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rdforget.reader.facts import Fact, Graph
+from rdforget.reader.lexicon import BACK, lexicon
+from rdforget.reader.question import Mention, Question, fits, value_type
+
+MAX_HOPS = 4
+_BEAM = 48
+_FAN_OUT = 8
+"""A value shared by more subjects does not lead back to any of them."""
+
+_UNUSED, _BRIDGE, _LAST_BRIDGE, _WRONG_KIND = 0.6, 0.7, 0.7, 1.0
+_FIRST, _INVERSION, _BACKWARD, _HOP, _UNSURE, _LEFT_OUT = 0.4, 0.25, 0.3, 0.05, 0.8, 0.5
+
+Hops = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Facts from a mentioned name to a value. `hops` names the relations, `~` before one read backward."""
+
+    mention: Mention
+    facts: tuple[Fact, ...]
+    hops: Hops
+    nodes: tuple[str, ...]
+    score: float
+
+    @property
+    def end(self) -> str:
+        return self.nodes[-1]
+
+
+def search(question: Question, graph: Graph) -> list[Path]:
+    """Paths of one to four hops, best first; ties keep the order of the search."""
+    scorer = _Scorer(question)
+    found: list[Path] = []
+    for mention in question.mentions:
+        beam = [Path(mention, (), (), (mention.node,), 0.0)]
+        for _ in range(MAX_HOPS):
+            grown = [path for start in beam for path in _grow(start, graph, scorer)]
+            grown.sort(key=lambda path: -path.score)
+            beam = grown[:_BEAM]
+            found.extend(beam)
+    found.sort(key=lambda path: -path.score)
+    return found
+
+
+def meant(question: Question, relation: str) -> bool:
+    """Whether some word of the question may mean a relation."""
+    return any(cue.weight(relation) > 0 for cue in question.cues)
+
+
+def _grow(path: Path, graph: Graph, scorer: _Scorer) -> Iterator[Path]:
+    for slot, facts in graph.out.get(path.end, {}).items():
+        hops = (*path.hops, slot[1])
+        for fact in facts:
+            if fact.value not in path.nodes:
+                yield _extend(path, fact, hops, fact.value, scorer)
+    for relation, facts in graph.into.get(path.end, {}).items():
+        if len(facts) > _FAN_OUT or facts[0].statement.relation in lexicon().symmetric and path.end in graph.out and any(
+            slot[1] == relation for slot in graph.out[path.end]
+        ):
+            continue
+        hops = (*path.hops, BACK + relation)
+        for fact in facts:
+            if fact.statement.subject not in path.nodes:
+                yield _extend(path, fact, hops, fact.statement.subject, scorer)
+
+
+def _extend(path: Path, fact: Fact, hops: Hops, node: str, scorer: _Scorer) -> Path:
+    nodes = (*path.nodes, node)
+    return Path(path.mention, (*path.facts, fact), hops, nodes, scorer.score(path.mention, hops, nodes))
+
+
+class _Scorer:
+    """Scores of relation sequences for one question; each sequence is scored once."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._known: dict[tuple[Mention, Hops], float] = {}
+        self._weights: dict[str, tuple[float, ...]] = {}
+        self._sure = [mention for mention in question.mentions if mention.sure]
+
+    def score(self, mention: Mention, hops: Hops, nodes: tuple[str, ...]) -> float:
+        key = (mention, hops)
+        if (value := self._known.get(key)) is None:
+            value = self._known[key] = self._fit(mention, hops)
+        if len(self._sure) > 1:
+            value -= _LEFT_OUT * sum(other.node not in nodes for other in self._sure)
+        return value
+
+    def _row(self, relation: str) -> tuple[float, ...]:
+        if (row := self._weights.get(relation)) is None:
+            row = self._weights[relation] = tuple(cue.weight(relation) for cue in self._question.cues)
+        return row
+
+    def _fit(self, mention: Mention, hops: Hops) -> float:
+        rows = [self._row(relation) for relation in hops]
+        cover, assigned = self._cover(rows)
+        last = hops[-1]
+        score = cover - _HOP * len(hops) - (0.0 if mention.sure else _UNSURE)
+        if len(hops) not in {hop + 1 for hop in assigned.values()}:
+            score -= _LAST_BRIDGE
+        score -= sum(self._backward_cost(relation) for relation in hops)
+        kind = value_type(last)
+        asked = self._question.asked
+        if asked and kind and not any(fits(wanted, kind) for wanted in asked):
+            score -= _WRONG_KIND
+        first = next((at for at, cue in enumerate(self._question.cues) if cue.worth > 0), None)
+        if first is not None and rows[-1][first] > 0:
+            score += _FIRST
+        return score - _INVERSION * self._inversions(mention, rows, assigned)
+
+    def _backward_cost(self, relation: str) -> float:
+        """Reading backward costs less where a word means just that, or the relation holds both ways."""
+        if not relation.startswith(BACK):
+            return 0.0
+        reason = relation.removeprefix(BACK) in lexicon().symmetric or any(
+            cue.weights.get(relation) for cue in self._question.cues
+        )
+        return _BACKWARD if reason else 2 * _BACKWARD
+
+    def _cover(self, rows: list[tuple[float, ...]]) -> tuple[float, dict[int, int]]:
+        """Best assignment of cues to hops: its value, and cue -> hop. Exact, over the sets of hops meant so far."""
+        best: dict[int, tuple[float, dict[int, int]]] = {0: (0.0, {})}
+        for at, cue in enumerate(self._question.cues):
+            step: dict[int, tuple[float, dict[int, int]]] = {}
+            for mask, (value, assigned) in best.items():
+                choices = [(mask, value - _UNUSED * cue.worth, assigned)]
+                choices += [
+                    (mask | 1 << hop, value + row[at], {**assigned, at: hop})
+                    for hop, row in enumerate(rows)
+                    if row[at] > 0
+                ]
+                for after, worth, chosen in choices:
+                    if after not in step or worth > step[after][0]:
+                        step[after] = (worth, chosen)
+            best = step
+        return max(
+            ((value - _BRIDGE * (len(rows) - mask.bit_count()), chosen) for mask, (value, chosen) in best.items()),
+            key=lambda pair: pair[0],
+        )
+
+    def _inversions(self, mention: Mention, rows: list[tuple[float, ...]], assigned: dict[int, int]) -> int:
+        """Pairs of hops whose strongest words, left of the name, stand in the wrong order."""
+        strongest: dict[int, tuple[float, int]] = {}
+        for at, hop in assigned.items():
+            start = self._question.cues[at].start
+            if start < mention.start:
+                strongest[hop] = max(strongest.get(hop, (0.0, 0)), (rows[hop][at], start))
+        places = [start for _, (_, start) in sorted(strongest.items())]
+        return sum(a < b for i, a in enumerate(places) for b in places[i + 1 :])

@@ -1,0 +1,89 @@
+"""Which suites there are: one explicit dict, and the entry points of other packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from rdforget.plugins import Registry, UnknownNameError
+from rdforget.suites.base import DataError, Suite, find_file
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSpec:
+    """What is known of a suite before anything of it is imported or read."""
+
+    title: str
+    loader: str
+    """`package.module:function`; the function takes the variant ("" is the default) and the data folder."""
+    origin: str
+    """Where the data comes from; "generated" where it needs none."""
+    licence: str
+    variants: str = ""
+    """What may stand after the colon of `name:variant`, for help texts."""
+    folder: str = ""
+    files: tuple[str, ...] = ()
+    """File names, one of which in `<data dir>/<folder>` or `<data dir>` will do; none if generated."""
+    expected: int | None = None
+    """Number of questions in the paper, where it names one."""
+
+    def load(self, variant: str, data_dir: Path | None) -> Suite:
+        module, _, function = self.loader.partition(":")
+        loader = cast(Callable[[str, Path | None], Suite], getattr(import_module(module), function))
+        return loader(variant, data_dir)
+
+
+SUITES: dict[str, SuiteSpec] = {
+    "mab-fc": SuiteSpec(
+        title="MemoryAgentBench, fact consolidation",
+        loader="rdforget.suites.mab_fc:load",
+        origin="hub ai-hyz/MemoryAgentBench, split Conflict_Resolution",
+        licence="MIT",
+        variants="mh_6k (default), sh_6k, and both with 32k, 64k, 262k",
+        folder="mab",
+        files=(
+            "Conflict_Resolution.json",
+            "Conflict_Resolution.json.gz",
+            "Conflict_Resolution.parquet",
+            "Conflict_Resolution-00000-of-00001.parquet",
+            "data/Conflict_Resolution-00000-of-00001.parquet",
+        ),
+        expected=100,
+    ),
+    "synthetic-fc": SuiteSpec(
+        title="Made-up fact consolidation of any size",
+        loader="rdforget.suites.synthetic_fc:load",
+        origin="generated",
+        licence="none needed",
+        variants="facts=400,revisions=0.3,hops=2,questions=60,historical=0.2,evolution=0.1,seed=7",
+    ),
+}
+
+REGISTRY: Registry[SuiteSpec] = Registry("suite", "rdforget.suites", SUITES)
+"""Entry points of the group are `SuiteSpec` objects."""
+
+
+def _spec(name: str) -> SuiteSpec:
+    try:
+        return REGISTRY.get(name)
+    except UnknownNameError as error:
+        raise DataError(str(error)) from error
+
+
+def load_suite(name: str, data_dir: Path | None) -> Suite:
+    """The suite of `name` or `name:variant`. DataError where name, variant or data are not to be had."""
+    base, _, variant = name.partition(":")
+    return _spec(base).load(variant, data_dir)
+
+
+def is_ready(name: str, data_dir: Path | None) -> str:
+    """Whether the data is at hand: `generated`, `local: <file name>` or what is missing. Reads no data."""
+    spec = _spec(name.partition(":")[0])
+    if not spec.files:
+        return spec.origin
+    if data_dir and (path := find_file(data_dir, spec.folder, *spec.files)):
+        return f"local: {path.name}"
+    return "needs --data-dir or network"

@@ -1,0 +1,58 @@
+"""`rdf suites`, `rdf models`, `rdf methods`: what is there, and what is ready to use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runners.commands.options import DataDir, Json
+
+
+def suites(data_dir: DataDir = None, json: Json = False) -> None:
+    """List the suites and whether their data is here."""
+    from rdforget.suites.registry import SUITES, is_ready
+
+    rows = [
+        {"suite": name, "title": spec.title, "questions": spec.expected, "ready": is_ready(name, data_dir)}
+        for name, spec in SUITES.items()
+    ]
+    _print("suites", rows, as_json=json)
+
+
+def models(json: Json = False) -> None:
+    """List the named models and whether their key is set."""
+    from runners.backends import model_config
+    from runners.config import RulesConfig, model_configs
+
+    rows = []
+    for name, entry in model_configs().items():
+        config = model_config(name)
+        if isinstance(config, RulesConfig):
+            model, ready = "deterministic reader, no language model", "ready"
+        else:
+            from rdforget.models.litellm_client import missing_key
+
+            model, ready = config.model, missing_key(config) or "ready"
+        rows.append({"model": name, "label": entry.label, "calls": model, "ready": ready})
+    _print("models", rows, as_json=json)
+
+
+def methods(json: Json = False) -> None:
+    """List the methods and the ablations that each one has."""
+    from rdforget.methods.registry import METHODS
+    from runners.config import method_configs
+
+    rows = []
+    for name, config in method_configs().items():
+        method = METHODS.get(config.builder)
+        rows.append({"method": name, "title": method.title, "ablations": " ".join(sorted(method.switches))})
+    _print("methods", rows, as_json=json)
+
+
+def _print(kind: str, rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
+    from runners.console import print_json, print_table
+
+    if as_json:
+        print_json({kind: rows})
+    else:
+        columns = tuple(rows[0])
+        print_table(columns, [["" if v is None else str(v) for v in row.values()] for row in rows], left=columns)

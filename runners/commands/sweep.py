@@ -1,0 +1,31 @@
+"""`rdf sweep`"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from runners.commands.options import SWEEPS, DataDir, Json, MaxErrorRate, Out, Quiet, Workers
+
+
+def sweep(
+    sweep: Annotated[str, typer.Argument(help="A YAML file, or the name of a shipped sweep (configs/sweeps).")],
+    data_dir: DataDir = None,
+    out: Out = SWEEPS,
+    workers: Workers = 8,
+    max_error_rate: MaxErrorRate = 0.2,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run every combination that a YAML file lists, and print one table."""
+    from runners.config import sweep_config
+    from runners.console import watching
+    from runners.output import show_result
+    from runners.runs import Limits, run_sweep
+
+    path, config = sweep_config(sweep)
+    with watching(quiet or json) as watcher:
+        result = run_sweep(path.stem, config, data_dir, out, Limits(workers, max_error_rate), watcher)
+    show_result(result, as_json=json)
+    raise typer.Exit(int(result.code))

@@ -1,0 +1,141 @@
+"""What can be run, as data: `configs/` and sweep files, validated; an unknown key names the nearest valid one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from rdforget.models.litellm_client import ModelConfig
+from rdforget.plugins import nearest
+from rdforget.records import SWITCHES, Protocol
+from runners.errors import UserError
+
+SWITCH_NAMES = tuple(f"no-{name}" for name in SWITCHES)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SuiteConfig(_Strict):
+    metrics: tuple[Literal["rule", "judge"], ...] = Field(min_length=1)
+    protocol: Protocol = Protocol()
+
+
+class MethodConfig(_Strict):
+    builder: str
+
+
+class RulesConfig(_Strict):
+    backend: Literal["rules"]
+    label: str = "rules"
+
+
+class LiteLLMConfig(_Strict):
+    backend: Literal["litellm"]
+    label: str
+    client: ModelConfig
+
+
+ModelEntry = Annotated[RulesConfig | LiteLLMConfig, Field(discriminator="backend")]
+
+
+class SweepConfig(_Strict):
+    """A sweep: every combination of its lists."""
+
+    suites: tuple[str, ...] = Field(min_length=1)
+    methods: tuple[str, ...] = ("rd-forget",)
+    models: tuple[str, ...] = ("rules",)
+    switches: tuple[tuple[Literal["no-forget", "no-rescue", "no-slot", "no-closure", "no-qc"], ...], ...] = ((),)
+    budgets: tuple[Annotated[int, Field(gt=0)], ...] = (Protocol().budget,)
+    limit: Annotated[int, Field(gt=0)] | None = None
+    judge: str | None = None
+
+
+def config_dir() -> Path:
+    """The shipped `configs/`: inside the installed wheel, or at the top of a checkout."""
+    installed = Path(__file__).parent / "configs"
+    return installed if installed.is_dir() else Path(__file__).parent.parent / "configs"
+
+
+@cache
+def suite_configs() -> Mapping[str, SuiteConfig]:
+    keys = {*SuiteConfig.model_fields, *(field.name for field in fields(Protocol))}
+    found: dict[str, SuiteConfig] = _load(config_dir() / "suites.yaml", dict[str, SuiteConfig], keys)
+    return found
+
+
+@cache
+def method_configs() -> Mapping[str, MethodConfig]:
+    found: dict[str, MethodConfig] = _load(
+        config_dir() / "methods.yaml", dict[str, MethodConfig], {*MethodConfig.model_fields}
+    )
+    return found
+
+
+@cache
+def model_configs() -> Mapping[str, RulesConfig | LiteLLMConfig]:
+    """The named models; keys of ModelConfig stand beside `backend` and `label` in the file."""
+    path = config_dir() / "models.yaml"
+    raw = _read(path)
+    client_keys = {field.name for field in fields(ModelConfig)}
+    for name, entry in raw.items():
+        if isinstance(entry, dict) and entry.get("backend") == "litellm":
+            client = {"name": name} | {key: entry.pop(key) for key in list(entry) if key in client_keys}
+            raw[name] = {**entry, "client": client}
+    found: dict[str, RulesConfig | LiteLLMConfig] = _validate(
+        path, raw, dict[str, ModelEntry], {"backend", "label", *client_keys}
+    )
+    return found
+
+
+def sweep_config(path_or_name: str) -> tuple[Path, SweepConfig]:
+    """A sweep file by path, or a shipped one by name."""
+    shipped = {path.stem: path for path in sorted((config_dir() / "sweeps").glob("*.yaml"))}
+    path = Path(path_or_name)
+    if not path.is_file():
+        if path_or_name not in shipped:
+            raise UserError(nearest("sweep file or shipped sweep", path_or_name, shipped))
+        path = shipped[path_or_name]
+    return path, _load(path, SweepConfig, {*SweepConfig.model_fields})
+
+
+def _load(path: Path, kind: Any, keys: Collection[str]) -> Any:
+    return _validate(path, _read(path), kind, keys)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        raw = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(raw, dict):
+        raise UserError(f"{path} must hold a mapping of keys to values")
+    return raw
+
+
+def _validate(path: Path, raw: Mapping[str, Any], kind: Any, keys: Collection[str]) -> Any:
+    """`raw` as `kind`; `keys` are the valid ones, to name the nearest of them."""
+    try:
+        return TypeAdapter(kind).validate_python(raw)
+    except ValidationError as error:
+        raise UserError(f"{path}: {_explain(error, keys)}") from error
+
+
+def _explain(error: ValidationError, keys: Collection[str]) -> str:
+    """The first complaint in one sentence; for an unknown key or word with the nearest valid one."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{nearest('key', str(first['loc'][-1]), sorted(keys))} (at {where})"
+    if first["type"] == "literal_error":
+        words = re.findall(r"'([^']+)'", first["ctx"]["expected"])
+        return f"{nearest('value', str(first['input']), words)} (at {where})"
+    return f"{where}: {first['msg'].lower()}, not {first['input']!r}"

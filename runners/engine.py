@@ -1,0 +1,175 @@
+"""The run engine: tasks in, records out, with bounded concurrency; each record is on disk before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from rdforget.calls.base import prompts_digest
+from rdforget.item import Builds, Ledger, Setup, run_item
+from rdforget.methods.registry import METHODS
+from rdforget.models.base import Backend, CallError
+from rdforget.plugins import UnknownNameError, nearest
+from rdforget.records import Record, Switches, Task
+from rdforget.suites.base import DataError, Suite
+from rdforget.suites.registry import load_suite
+from runners import manifest
+from runners.backends import make_backend, model_config, vars_of
+from runners.config import SWITCH_NAMES, method_configs, suite_configs
+from runners.errors import Exit, UserError
+from runners.journal import Journal
+
+SCORER_VERSION = 1
+"""Raised when a scorer changes what it returns, so that runs before and after are not compared unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """What is measured, by the names that a user gives."""
+
+    suite: str
+    method: str = "rd-forget"
+    model: str = "rules"
+    switches: tuple[str, ...] = ()
+    budget: int | None = None
+    limit: int | None = None
+    judge: str | None = None
+    api_base: str | None = None
+
+
+class Watcher(Protocol):
+    """Who looks on while a run goes."""
+
+    def begin(self, label: str, total: int) -> None: ...
+
+    def started(self) -> None: ...
+
+    def finished(self, record: Record) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A prepared run: nothing asked yet, nothing written."""
+
+    spec: RunSpec
+    suite: Suite
+    tasks: tuple[Task, ...]
+    setup: Setup
+    settings: Mapping[str, Any]
+    """Semantic settings: what goes into the fingerprint."""
+    backend: Backend
+    judge: Backend
+
+
+def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) -> Run:
+    """Check everything that can be wrong before work begins, and load the suite unless it is given."""
+    for switch in spec.switches:
+        if switch not in SWITCH_NAMES:
+            raise UserError(nearest("ablation", switch, SWITCH_NAMES))
+    if spec.method not in method_configs():
+        raise UserError(nearest("method", spec.method, method_configs()))
+    try:
+        method = METHODS.get(method_configs()[spec.method].builder)
+        suite = suite or load_suite(spec.suite, data_dir)
+    except (UnknownNameError, DataError) as error:
+        raise UserError(str(error)) from error
+    if idle := sorted(set(spec.switches) - method.switches):
+        raise UserError(f"method {spec.method} has no part that {idle[0]} could turn off")
+    config = suite_configs().get(spec.suite.partition(":")[0])
+    if config is None:
+        raise UserError(f"suite {spec.suite} has no entry in configs/suites.yaml: add its metrics there")
+    metrics = config.metrics + (("judge",) if spec.judge and "judge" not in config.metrics else ())
+    protocol = replace(config.protocol, budget=spec.budget or config.protocol.budget)
+    setup = Setup(method, Switches.without(*spec.switches), protocol, metrics)
+    tasks = tuple(itertools.islice(suite.tasks(), spec.limit))
+    settings = {
+        "suite": spec.suite,
+        "sources": {source.name: source.sha256 for source in suite.sources},
+        "items": len(tasks),
+        "method": spec.method,
+        "switches": list(setup.switches.names),
+        "protocol": asdict(protocol),
+        "model": vars_of(model_config(spec.model, spec.api_base)),
+        "judge": vars_of(model_config(spec.judge, spec.api_base)) if spec.judge else None,
+        "metrics": list(metrics),
+        "prompts": prompts_digest(),
+        "scorer": SCORER_VERSION,
+    }
+    backend = make_backend(spec.model, spec.api_base)
+    judge = make_backend(spec.judge, spec.api_base) if spec.judge else backend
+    return Run(spec, suite, tasks, setup, settings, backend, judge)
+
+
+def new_folder(root: Path, label: str) -> Path:
+    """A new folder `<UTC time>-<label>` under `root`; an existing one is never reused."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in label)[:80]
+    for attempt in itertools.count():
+        folder = root / f"{stamp}-{safe}{f'-{attempt}' if attempt else ''}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UserError(f"{root} cannot hold run folders ({error.strerror}): give another --out") from error
+        return folder
+    raise AssertionError("unreachable")
+
+
+def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
+    """Run every task into `folder`. Raises UserError on a refused key, or when interrupted."""
+    manifest.write(
+        folder,
+        {
+            "id": folder.name,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "spec": asdict(run.spec),
+            "settings": run.settings,
+            "fingerprint": manifest.fingerprint(run.settings),
+            "suite_notes": list(run.suite.notes),
+            "expected": run.suite.expected,
+            "workers": workers,
+            "environment": manifest.environment(),
+        },
+    )
+    journal = Journal(folder)
+    try:
+        asyncio.run(_run_all(run, journal, workers, watcher))
+    except KeyboardInterrupt:
+        raise UserError(f"interrupted; the records so far are kept in {folder}", Exit.INTERRUPTED) from None
+    finally:
+        journal.close()
+
+
+async def _run_all(run: Run, journal: Journal, workers: int, watcher: Watcher) -> None:
+    watcher.begin(f"{run.spec.suite} {run.spec.method} {run.spec.model}", len(run.tasks))
+    builds = Builds(run.setup, Ledger(run.backend, journal.add_reply))
+    todo: Iterator[tuple[int, Task]] = iter(enumerate(run.tasks))
+
+    async def work() -> None:
+        for ordinal, task in todo:
+            watcher.started()
+            began = time.perf_counter()
+            ledgers = Ledger(run.backend, journal.add_reply), Ledger(run.judge, journal.add_reply)
+            record = await run_item(task, run.setup, *ledgers, builds)
+            journal.add_record(ordinal, record, time.perf_counter() - began)
+            watcher.finished(record)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(workers, len(run.tasks))):
+                group.create_task(work())
+    except* CallError as errors:
+        raise UserError(
+            f"the run stopped: {errors.exceptions[0]}; its records so far are kept", Exit.ABORTED
+        ) from errors
+    finally:
+        await run.backend.close()
+        if run.judge is not run.backend:
+            await run.judge.close()

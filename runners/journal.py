@@ -1,0 +1,84 @@
+"""The journal of a run: replies and records in SQLite, written as they come.
+
+A reply is on disk before anything is made of it, a record before it counts. Memories that several questions
+share are stored once, by content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rdforget.calls.base import Call, Reply
+from rdforget.records import Record
+
+FILE = "journal.sqlite"
+_SCHEMA = """
+CREATE TABLE replies (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL, finish_reason TEXT NOT NULL
+);
+CREATE INDEX replies_by_key ON replies (key);
+CREATE TABLE memories (sha256 TEXT PRIMARY KEY, content TEXT NOT NULL);
+CREATE TABLE records (
+    ordinal INTEGER PRIMARY KEY, item TEXT NOT NULL UNIQUE, content TEXT NOT NULL, seconds REAL NOT NULL
+);
+"""
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+class Journal:
+    """Append-only store of one run folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._db = sqlite3.connect(folder / FILE, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.executescript(_SCHEMA)
+
+    def add_reply(self, call: Call, reply: Reply) -> None:
+        """Keep what a model said, before it is parsed."""
+        self._db.execute(
+            "INSERT INTO replies (key, role, text, finish_reason) VALUES (?, ?, ?, ?)",
+            (call.key, call.role, reply.text, reply.finish_reason),
+        )
+
+    def add_record(self, ordinal: int, record: Record, seconds: float) -> None:
+        """Keep the outcome of the question at position `ordinal`; `seconds` is how long it took."""
+        content = _RECORD.dump_python(record, mode="json")
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            if content["trace"]:
+                memory = _dump(content["trace"]["memory"])
+                sha256 = hashlib.sha256(memory.encode()).hexdigest()
+                self._db.execute("INSERT OR IGNORE INTO memories VALUES (?, ?)", (sha256, memory))
+                content["trace"]["memory"] = sha256
+            self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (ordinal, record.item, _dump(content), seconds))
+
+    def close(self) -> None:
+        # A finished run is one file to copy, and reading it leaves nothing beside it.
+        self._db.execute("PRAGMA journal_mode=DELETE")
+        self._db.close()
+
+
+def read_records(folder: Path) -> Iterator[Record]:
+    """The records of a run folder in the order of the suite."""
+    db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)
+    try:
+        memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
+        for (text,) in db.execute("SELECT content FROM records ORDER BY ordinal"):
+            content = json.loads(text)
+            if content["trace"]:
+                content["trace"]["memory"] = memories[content["trace"]["memory"]]
+            yield _RECORD.validate_python(content)
+    finally:
+        db.close()
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,25 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Time is measured by scripts/bench.py; a deadline here would only catch the vocabulary being loaded.
+settings.register_profile("rdforget", deadline=None)
+settings.load_profile("rdforget")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of the suites' official files; `RDF_REQUIRE_DATA=1` makes its absence a failure."""
+    folder = os.environ.get("RDF_DATA_DIR")
+    if folder and Path(folder).is_dir():
+        return Path(folder)
+    reason = f"RDF_DATA_DIR ({folder!r}) names no folder with the suites' files"
+    if os.environ.get("RDF_REQUIRE_DATA") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)

@@ -1,0 +1,212 @@
+"""An OpenAI-compatible chat-completions server on this machine's loopback, for tests over real HTTP.
+
+    with serve(lambda request, n: said(request, "Orla")) as server:
+        ... requests to server.url ...
+    assert server.requests[0].json["temperature"] == 0
+
+A script is asked once a request, with the request's JSON and its number from 0, and says what to answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+_SHAPE = re.compile(r'Reply with one JSON object and nothing else:\s*\{"(\w+)"')
+_ROLES = {"active": "curate", "ids": "select", "answer": "answer", "verdict": "judge"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as it arrived."""
+
+    path: str
+    headers: Mapping[str, str]
+    """By lower-case name."""
+    json: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the server sends back."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    """Seconds before the answer; cut short when the server closes."""
+    pace: float = 0.0
+    """Seconds between one byte of the body and the next; 0 sends it whole."""
+    reset: bool = False
+    """Break the connection instead of answering."""
+
+
+Script = Callable[[dict[str, Any], int], Response]
+
+
+def said(
+    request: dict[str, Any],
+    content: str | None,
+    *,
+    finish_reason: str = "stop",
+    reasoning: str | None = None,
+    usage: Mapping[str, Any] | None = None,
+    delay: float = 0.0,
+) -> Response:
+    """A completion. Without `usage`, tokens are counted as characters // 4, reasoning in the completion's."""
+    prompt = sum(len(message["content"]) for message in request["messages"]) // 4
+    completion = len((reasoning or "") + (content or "")) // 4
+    message = {"role": "assistant", "content": content}
+    if reasoning is not None:
+        message["reasoning_content"] = reasoning
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+    counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return Response(body=_completion(request, [choice], usage or counted), delay=delay)
+
+
+def no_choices(request: dict[str, Any]) -> Response:
+    """A completion without a choice, as overloaded gateways send it with status 200."""
+    return Response(body=_completion(request, [], {}))
+
+
+def failed(
+    status: int,
+    message: str = "scripted failure",
+    *,
+    code: str | None = None,
+    retry_after: float | None = None,
+) -> Response:
+    """An error in the form OpenAI sends it."""
+    body = json.dumps({"error": {"message": message, "type": "scripted", "param": None, "code": code}})
+    return Response(status, body.encode(), {} if retry_after is None else {"Retry-After": str(retry_after)})
+
+
+def role_of(request: dict[str, Any]) -> str:
+    """`curate`, `select`, `answer` or `judge`, by the reply shape that the system message asks for."""
+    system = "\n".join(m["content"] for m in request["messages"] if m["role"] == "system")
+    found = _SHAPE.search(system)
+    if not found or found[1] not in _ROLES:
+        raise AssertionError(f"no known reply shape in the system message: {system[-200:]!r}")
+    return _ROLES[found[1]]
+
+
+class Server(ThreadingHTTPServer):
+    """The server that `serve` starts; `requests` grows in order of arrival."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.requests: list[Request] = []
+        self.closing = threading.Event()
+        self._script = script
+        self._lock = threading.Lock()
+        self._connections: set[socket.socket] = set()
+
+    @property
+    def url(self) -> str:
+        """Base address for clients: the part before `/chat/completions`."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def respond(self, request: Request) -> Response:
+        """Take note of the request and ask the script."""
+        with self._lock:
+            n = len(self.requests)
+            self.requests.append(request)
+        return self._script(request.json, n)
+
+    def opened(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.add(connection)
+
+    def closed(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+
+    def stop(self) -> None:
+        """Give up waiting answers and kept-alive connections, and free the port."""
+        self.closing.set()
+        self.shutdown()
+        with self._lock:
+            for connection in self._connections:
+                connection.shutdown(socket.SHUT_RDWR)
+        self.server_close()
+
+
+@contextmanager
+def serve(script: Script) -> Iterator[Server]:
+    """A running server on a free port of 127.0.0.1."""
+    server = Server(script)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"  # keeps connections alive
+    disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.opened(self.connection)
+
+    def finish(self) -> None:
+        self.server.closed(self.connection)
+        super().finish()
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        response = self.server.respond(Request(self.path, headers, json.loads(body)))
+        if response.delay and self.server.closing.wait(response.delay):
+            self.close_connection = True
+        elif response.reset:
+            # Lingering for 0 seconds turns the close into a reset.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+        else:
+            self._send(response)
+
+    def _send(self, response: Response) -> None:
+        try:
+            self.send_response(response.status)
+            headers = {"Content-Type": "application/json", **response.headers}
+            for name, value in (headers | {"Content-Length": str(len(response.body))}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            size = 1 if response.pace else max(len(response.body), 1)
+            for at in range(0, len(response.body), size):
+                self.wfile.write(response.body[at : at + size])
+                self.server.closing.wait(response.pace)
+        except ConnectionError:  # the client gave up first
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Stay quiet: `requests` is the log."""
+
+
+def _completion(request: dict[str, Any], choices: list[dict[str, Any]], usage: Mapping[str, Any]) -> bytes:
+    body = {
+        "id": "chatcmpl-loopback",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request["model"],
+        "choices": choices,
+        "usage": usage,
+    }
+    return json.dumps(body).encode()
