@@ -93,13 +93,7 @@ class Builds:
 
 async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledger, builds: Builds) -> Record:
     """Build the view, answer, score. A fault of this item becomes its `failure`; only a refused key is raised."""
-    record = Record(
-        item=task.query.id,
-        suite=task.query.suite,
-        task_type=task.query.task_type,
-        question=task.query.text,
-        golds=task.gold.answers,
-    )
+    record = Record(task.query, task.gold)
     try:
         if setup.shares_memory:
             memory = await builds.memory(task.history)

@@ -280,11 +280,9 @@ class Trace:
 class Record:
     """The outcome of one question; the same inputs and replies give the same record."""
 
-    item: str
-    suite: str
-    task_type: str
-    question: str
-    golds: tuple[str, ...]
+    query: Query
+    gold: Gold
+    """Kept so that a stored answer can be scored again without the data."""
     trace: Trace | None = None
     answer: Answer | None = None
     scores: tuple[Score, ...] = ()

@@ -40,11 +40,11 @@ def show_items(records: list[Record]) -> None:
     """A run's questions, a line each."""
     rows = [
         (
-            record.item,
+            record.query.id,
             _scores(record),
             record.answer.text if record.answer else f"failed: {record.failure.kind if record.failure else ''}",
-            " or ".join(record.golds),
-            record.question,
+            " or ".join(record.gold.answers),
+            record.query.text,
         )
         for record in records
     ]
@@ -55,8 +55,8 @@ def show_items(records: list[Record]) -> None:
 def show_item(record: Record, *, whole: bool) -> None:
     """One question's way from what is stored to what is used."""
     console = stdout()
-    console.print(f"{record.item}  {printable(record.question)}")
-    console.print(f"gold: {printable(' or '.join(record.golds))}")
+    console.print(f"{record.query.id}  {printable(record.query.text)}")
+    console.print(f"gold: {printable(' or '.join(record.gold.answers))}")
     if trace := record.trace:
         view = trace.view
         console.print(

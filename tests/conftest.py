@@ -12,14 +12,15 @@ from hypothesis import settings
 settings.register_profile("rdforget", deadline=None)
 settings.load_profile("rdforget")
 
+DATA_DIR = os.environ.get("RDF_DATA_DIR")  # read before a test hides it from the command that it runs
+
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of the suites' official files; `RDF_REQUIRE_DATA=1` makes its absence a failure."""
-    folder = os.environ.get("RDF_DATA_DIR")
-    if folder and Path(folder).is_dir():
-        return Path(folder)
-    reason = f"RDF_DATA_DIR ({folder!r}) names no folder with the suites' files"
+    if DATA_DIR and Path(DATA_DIR).is_dir():
+        return Path(DATA_DIR)
+    reason = f"RDF_DATA_DIR ({DATA_DIR!r}) names no folder with the suites' files"
     if os.environ.get("RDF_REQUIRE_DATA") == "1":
         pytest.fail(reason)
     pytest.skip(reason)

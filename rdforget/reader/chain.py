@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from rdforget.reader.facts import Fact, Graph
-from rdforget.reader.lexicon import BACK, lexicon
+from rdforget.reader.lexicon import BACK, FAINT, lexicon
 from rdforget.reader.question import Mention, Question, fits, value_type
 
 MAX_HOPS = 4
@@ -21,6 +22,17 @@ _FAN_OUT = 8
 
 _UNUSED, _BRIDGE, _LAST_BRIDGE, _WRONG_KIND = 0.6, 0.7, 0.7, 1.0
 _FIRST, _INVERSION, _BACKWARD, _HOP, _UNSURE, _LEFT_OUT = 0.4, 0.25, 0.3, 0.05, 0.8, 0.5
+_MEANS = 0.25
+"""Weight from which a word counts as meaning a hop."""
+_GUESSED = 0.2
+"""A hop that only faint words mean."""
+_ODD_KIND = 0.3
+"""An organisation for "who"."""
+_SPLIT, _ASTRAY = 0.4, 0.3
+"""One hop meant by words on both sides of another hop's; a relative clause that does not begin with the first hop."""
+_FAR = 0.0005
+_RETURN = 0.4
+"""Going to a value and back to another subject of it."""
 
 Hops = tuple[str, ...]
 
@@ -105,21 +117,26 @@ class _Scorer:
         return row
 
     def _fit(self, mention: Mention, hops: Hops) -> float:
+        cues, asked, kind = self._question.cues, self._question.asked, value_type(hops[-1])
         rows = [self._row(relation) for relation in hops]
-        cover, assigned = self._cover(rows)
-        last = hops[-1]
-        score = cover - _HOP * len(hops) - (0.0 if mention.sure else _UNSURE)
-        if len(hops) not in {hop + 1 for hop in assigned.values()}:
-            score -= _LAST_BRIDGE
+        assigned = self._assign(mention, rows)
+        strongest = [
+            max((row[at] for at, to in assigned.items() if to == hop), default=0.0) for hop, row in enumerate(rows)
+        ]
+        score = sum(rows[hop][at] for at, hop in assigned.items())
+        score -= _UNUSED * sum(cue.worth for at, cue in enumerate(cues) if at not in assigned)
+        score -= _BRIDGE * sum(weight < _MEANS for weight in strongest)
+        score -= _GUESSED * sum(_MEANS <= weight <= FAINT for weight in strongest)
+        score -= _LAST_BRIDGE * (strongest[-1] < _MEANS)
         score -= sum(self._backward_cost(relation) for relation in hops)
-        kind = value_type(last)
-        asked = self._question.asked
+        score -= _RETURN * sum(back == BACK + there for there, back in pairwise(hops))
+        score -= _HOP * len(hops) + _UNSURE * (not mention.sure)
         if asked and kind and not any(fits(wanted, kind) for wanted in asked):
-            score -= _WRONG_KIND
-        first = next((at for at, cue in enumerate(self._question.cues) if cue.worth > 0), None)
+            score -= _ODD_KIND if (kind, *asked) == ("organisation", "person") else _WRONG_KIND
+        first = next((at for at, cue in enumerate(cues) if cue.worth > 0), None)
         if first is not None and rows[-1][first] > 0:
             score += _FIRST
-        return score - _INVERSION * self._inversions(mention, rows, assigned)
+        return score - self._disorder(mention, rows, assigned)
 
     def _backward_cost(self, relation: str) -> float:
         """Reading backward costs less where a word means just that, or the relation holds both ways."""
@@ -130,33 +147,36 @@ class _Scorer:
         )
         return _BACKWARD if reason else 2 * _BACKWARD
 
-    def _cover(self, rows: list[tuple[float, ...]]) -> tuple[float, dict[int, int]]:
-        """Best assignment of cues to hops: its value, and cue -> hop. Exact, over the sets of hops meant so far."""
+    def _assign(self, mention: Mention, rows: list[tuple[float, ...]]) -> dict[int, int]:
+        """Cue -> hop, so that words and hops together fit best; exact, over the sets of hops meant so far.
+
+        Where words fit two hops alike, those farther from the name go to the later hop.
+        """
         best: dict[int, tuple[float, dict[int, int]]] = {0: (0.0, {})}
         for at, cue in enumerate(self._question.cues):
             step: dict[int, tuple[float, dict[int, int]]] = {}
             for mask, (value, assigned) in best.items():
                 choices = [(mask, value - _UNUSED * cue.worth, assigned)]
-                choices += [
-                    (mask | 1 << hop, value + row[at], {**assigned, at: hop})
-                    for hop, row in enumerate(rows)
-                    if row[at] > 0
-                ]
-                for after, worth, chosen in choices:
-                    if after not in step or worth > step[after][0]:
-                        step[after] = (worth, chosen)
+                for hop, row in enumerate(rows):
+                    if row[at] > 0:
+                        after = mask | 1 << hop if row[at] >= _MEANS else mask
+                        far = _FAR * hop * abs(cue.start - mention.start)
+                        choices.append((after, value + row[at] + far, {**assigned, at: hop}))
+                for after, total, chosen in choices:
+                    if after not in step or total > step[after][0]:
+                        step[after] = (total, chosen)
             best = step
-        return max(
-            ((value - _BRIDGE * (len(rows) - mask.bit_count()), chosen) for mask, (value, chosen) in best.items()),
-            key=lambda pair: pair[0],
-        )
+        return max(best.items(), key=lambda item: item[1][0] - _BRIDGE * (len(rows) - item[0].bit_count()))[1][1]
 
-    def _inversions(self, mention: Mention, rows: list[tuple[float, ...]], assigned: dict[int, int]) -> int:
-        """Pairs of hops whose strongest words, left of the name, stand in the wrong order."""
-        strongest: dict[int, tuple[float, int]] = {}
-        for at, hop in assigned.items():
-            start = self._question.cues[at].start
-            if start < mention.start:
-                strongest[hop] = max(strongest.get(hop, (0.0, 0)), (rows[hop][at], start))
-        places = [start for _, (_, start) in sorted(strongest.items())]
-        return sum(a < b for i, a in enumerate(places) for b in places[i + 1 :])
+    def _disorder(self, mention: Mention, rows: list[tuple[float, ...]], assigned: dict[int, int]) -> float:
+        """Cost of words that stand where "R3 of the R2 of the R1 of E" and "the R2 of what E R1" have no place for them."""
+        cues = self._question.cues
+        named = [(cues[at].start, hop) for at, hop in assigned.items() if rows[hop][at] > FAINT]
+        before = [hop for start, hop in named if start < mention.start]
+        after = [hop for start, hop in named if start >= mention.end]
+        last = {hop: place for place, hop in enumerate(before)}
+        places = [place for _, place in sorted(last.items())]
+        inversions = sum(a < b for i, a in enumerate(places) for b in places[i + 1 :])
+        runs = [hop for hop, _ in groupby(before)]
+        astray = mention.clause and after[:1] not in ([], [0])
+        return _INVERSION * inversions + _SPLIT * (len(runs) - len(set(runs))) + _ASTRAY * astray

@@ -51,6 +51,8 @@ _SCOPE = re.compile(r"^(?P<noun>.+?) (?:at|for|during|on|in) (?P<scope>.+)$")
 _RELATIVE = re.compile(
     r"^(?P<noun>[a-z][\w ]*?) (?:that|which|who|where|whom|(?:in|at|to|for|with|from) (?:which|whom)) (?P<rest>.+)$"
 )
+_PLACING = frozenset({"location", "seat"})
+"""Relations whose verbs ("is located in") also follow a description: "the headquarters of X is located in"."""
 _PART = re.compile(r"\b(?:that|which|who|where)$")
 """A left side that is no subject but the beginning of a description."""
 _MAX_OPEN = 5
@@ -204,7 +206,7 @@ def _verb_frames(body: str) -> Iterator[Frame]:
         left, right = _TRAILING_ADVERB.sub("", body[:start].strip()), _strip_tail(body[end:].strip())
         if not left or not right or _PART.search(left) or _COPULA.match(f" {right} "):
             continue
-        if relation in ("location", "headquarters") and _is_description(left):
+        if relation in _PLACING and _is_description(left):
             continue
         yield (right, relation, left, "") if reverse else (left, relation, right, "")
 

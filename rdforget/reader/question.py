@@ -30,16 +30,19 @@ _EVOLUTION = re.compile(
 _CONTRADICTION = re.compile(r"\bcontradict|\bconflict|\binconsisten", re.IGNORECASE)
 _TYPE_WORTH = 0.3
 """Weight of a type word such as "city" that a relation of that type leaves unused."""
+_KIND_WEIGHT = {"person": 0.1}
+"""Weight of type words that say next to nothing; others weigh `FAINT`."""
 _COMPATIBLE = {
-    "place": frozenset({"city", "country", "continent", "place", "school"}),
+    "place": frozenset({"city", "country", "continent", "place", "school", "organisation"}),
     "city": frozenset({"city", "place"}),
     "country": frozenset({"country", "place"}),
     "continent": frozenset({"continent", "place"}),
-    "person": frozenset({"person", "organisation"}),
+    "person": frozenset({"person"}),
     "organisation": frozenset({"organisation", "school"}),
     "school": frozenset({"school", "organisation"}),
     "work": frozenset({"work"}),
 }
+_RELATIVES = frozenset({"that", "which", "whom", "where"})
 _FAMILY = frozenset({"place", "city", "country", "continent", "person", "language", "religion", "sport", "genre"})
 """Kinds that rule out the values of other kinds when a question asks for them."""
 
@@ -53,6 +56,8 @@ class Mention:
     end: int
     sure: bool
     """False for a word that is also an ordinary word of questions and is written like one."""
+    clause: bool = False
+    """Begins a relative clause: "the country where Ada lives", "the person Ada is married to"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ class Cue:
         known = lexicon().value_type.get(relation)
         if known is None:
             return self._open_weight(relation)
-        return FAINT if any(fits(kind, known) for kind in self.kinds) else 0.0
+        return max((_KIND_WEIGHT.get(kind, FAINT) for kind in self.kinds if fits(kind, known)), default=0.0)
 
     def _open_weight(self, relation: str) -> float:
         head = lexicon().nouns.get((relation.split()[-1],)) if relation.split() else None
@@ -137,12 +142,17 @@ def _mentions(spans: list[tuple[str, str]], graph: Graph) -> list[Mention]:
             node = " ".join(low for _, low in spans[at : at + length])
             if node in graph.names and not (length == 1 and is_function_word(node) and spans[at][0] == node):
                 sure = length > 1 or not _ordinary(node) or not shouted and _same_case(spans[at][0], graph.names[node], at)
-                found.append(Mention(node, at, at + length, sure))
+                found.append(Mention(node, at, at + length, sure, _begins_clause([low for _, low in spans[:at]])))
                 at += length
                 break
         else:
             at += 1
     return found
+
+
+def _begins_clause(before: list[str]) -> bool:
+    word = before[-2] if before[-1:] == ["the"] and len(before) > 1 else before[-1] if before else ""
+    return word in _RELATIVES or not is_function_word(word) and (stem(word),) in lexicon().types
 
 
 def _ordinary(word: str) -> bool:

@@ -32,11 +32,11 @@ def show(
         else:
             show_items(records)
         return
-    by_name = {record.item: record for record in records} | {
+    by_name = {record.query.id: record for record in records} | {
         str(number): record for number, record in enumerate(records, start=1)
     }
     if item not in by_name:
-        raise UserError(nearest("item", item, [record.item for record in records[:5]]))
+        raise UserError(nearest("item", item, [record.query.id for record in records[:5]]))
     if json:
         print_json(item_payload(by_name[item]))
     else:
