@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 
 class Status(StrEnum):
@@ -73,8 +73,11 @@ class Gold:
     evidence: tuple[str, ...] = ()
     """Refs of the observations that hold the answer, where the data names them."""
     rubric: tuple[str, ...] = ()
+    """Criteria, each judged 0, 0.5 or 1."""
     option: str | None = None
+    """Letter of the right option, `a` to `d`."""
     abstention: bool = False
+    """Right is to say that the history does not hold the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,8 @@ class Verdict(StrEnum):
     PARTIAL = "partial"
     INVALID = "invalid"
     """No verdict could be had; the value is None and never counts as 0."""
+    EXCLUDED = "excluded"
+    """The metric does not apply to this question: neither completed nor failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +210,9 @@ class Protocol:
     fallback_lines: int = 20
     chunk_tokens: int | None = None
     """Source chunk target; None curates the whole history in one call."""
+    cross_chunk: Literal["keep", "demote"] = "keep"
+    """Whether an active item of a later chunk supersedes an active one of an earlier chunk in its slot;
+    the paper's letter has no such rule."""
     curate_cap: int = 4_096
     curate_cap_general: int = 8_192
     """Curation output cap of -QC, "larger" in the paper: the only larger cap that it names."""
@@ -291,5 +299,5 @@ class Record:
 
     @property
     def completed(self) -> bool:
-        """Answered, and every metric has a value."""
-        return self.failure is None and all(s.value is not None for s in self.scores)
+        """Answered, and every metric that applies has a value."""
+        return self.failure is None and all(s.value is not None or s.verdict is Verdict.EXCLUDED for s in self.scores)

@@ -30,7 +30,8 @@ _ODD_KIND = 0.3
 """An organisation for "who"."""
 _SPLIT, _ASTRAY = 0.4, 0.3
 """One hop meant by words on both sides of another hop's; a relative clause that does not begin with the first hop."""
-_FAR = 0.0005
+_FAR, _END = 0.0005, 60
+"""What breaks ties between hops: a share of the distance in words, and the distance of words behind the name."""
 _RETURN = 0.4
 """Going to a value and back to another subject of it."""
 
@@ -150,18 +151,19 @@ class _Scorer:
     def _assign(self, mention: Mention, rows: list[tuple[float, ...]]) -> dict[int, int]:
         """Cue -> hop, so that words and hops together fit best; exact, over the sets of hops meant so far.
 
-        Where words fit two hops alike, those farther from the name go to the later hop.
+        Where words fit two hops alike, those farther from the name go to the later hop; a verb at the end,
+        as in "where was the R2 of the R1 of E born", goes with the question word.
         """
         best: dict[int, tuple[float, dict[int, int]]] = {0: (0.0, {})}
         for at, cue in enumerate(self._question.cues):
             step: dict[int, tuple[float, dict[int, int]]] = {}
             for mask, (value, assigned) in best.items():
                 choices = [(mask, value - _UNUSED * cue.worth, assigned)]
+                away = abs(cue.start - mention.start) if cue.start < mention.start or mention.clause else _END
                 for hop, row in enumerate(rows):
                     if row[at] > 0:
                         after = mask | 1 << hop if row[at] >= _MEANS else mask
-                        far = _FAR * hop * abs(cue.start - mention.start)
-                        choices.append((after, value + row[at] + far, {**assigned, at: hop}))
+                        choices.append((after, value + row[at] + _FAR * hop * away, {**assigned, at: hop}))
                 for after, total, chosen in choices:
                     if after not in step or total > step[after][0]:
                         step[after] = (total, chosen)

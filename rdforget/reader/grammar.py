@@ -234,12 +234,12 @@ def _describe(phrase: str) -> tuple[str, str, str] | None:
     lex = lexicon()
     bare = _NAME_OF.sub("", _ARTICLE.sub("", phrase))
     bare = bare[found.end() :] if (found := _ARTICLE.match(bare)) and bare[0].islower() else bare
-    for pattern, relation in lex.descriptions:
-        if whole := pattern.fullmatch(bare):
-            return whole["s"].strip(), relation, ""
     if found_noun := _noun_at_start(bare):
         noun, relation, rest = found_noun
         return rest.strip(), relation, noun if relation in lex.by_noun else ""
+    for pattern, relation in lex.descriptions:
+        if whole := pattern.fullmatch(bare):
+            return whole["s"].strip(), relation, ""
     for possessive in reversed(list(_POSSESSIVE.finditer(phrase))):
         noun, scope = phrase[possessive.end() :], ""
         if not (relation := _noun(noun)) and (narrowed := _SCOPE.match(noun)):

@@ -58,12 +58,15 @@ _RULES = {"rule": paper_rule, "rule_strict": strict_rule, "rule_upstream": upstr
 
 
 def score(answer: str, gold: Gold) -> tuple[Score, ...]:
-    """The three values, best over the acceptable golds; None where the question has no gold text."""
+    """The three values, best over the acceptable golds.
+
+    Questions without a gold text, and those where right is to abstain, are excluded.
+    """
     golds = [text for text in gold.answers if normalise(text)]
     scores = []
     for metric, rule in _RULES.items():
-        if not golds:
-            scores.append(Score(metric, None, Verdict.INVALID, "no gold text"))
+        if not golds or gold.abstention:
+            scores.append(Score(metric, None, Verdict.EXCLUDED))
             continue
         right = any(rule(answer, text) for text in golds)
         scores.append(Score(metric, float(right), Verdict.CORRECT if right else Verdict.WRONG))

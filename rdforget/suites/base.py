@@ -32,6 +32,8 @@ class Suite:
     name: str
     tasks: Callable[[], Iterator[Task]]
     sources: tuple[Source, ...]
+    size: int | None = None
+    """Number of tasks, where it is known without loading every history."""
     expected: int | None = None
     """Number of questions in the paper, where it names one."""
     notes: tuple[str, ...] = ()
@@ -45,6 +47,22 @@ def find_file(data_dir: Path, folder: str, *names: str) -> Path | None:
             if (path := root / name).is_file():
                 return path
     return None
+
+
+def find_parts(data_dir: Path, folder: str, name: str) -> tuple[Path, ...]:
+    """The official file `name`, gzip-compressed or not, or else its parts in order of their tags.
+
+    A part carries a tag before its extension (`questions_32k.part1.csv`); the whole file wins over parts.
+    Empty where neither is in `data_dir/folder` or in `data_dir`.
+    """
+    if whole := find_file(data_dir, folder, name, f"{name}.gz"):
+        return (whole,)
+    stem, _, extension = name.rpartition(".")
+    for root in (data_dir / folder, data_dir):
+        parts = [*root.glob(f"{stem}.*.{extension}"), *root.glob(f"{stem}.*.{extension}.gz")]
+        if parts:
+            return tuple(sorted(parts))
+    return ()
 
 
 def file_sha256(path: Path) -> str:

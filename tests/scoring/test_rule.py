@@ -45,8 +45,9 @@ def test_the_best_of_several_golds_counts() -> None:
     assert (strict.metric, upstream.metric) == ("rule_strict", "rule_upstream")
 
 
-def test_a_question_without_gold_text_has_no_value() -> None:
-    assert {(s.value, s.verdict) for s in score("anything", Gold(("", "?!")))} == {(None, Verdict.INVALID)}
+@pytest.mark.parametrize("gold", [Gold(("", "?!")), Gold(("It was never said.",), abstention=True)])
+def test_a_question_without_a_short_gold_is_excluded(gold: Gold) -> None:
+    assert {(s.value, s.verdict) for s in score("anything", gold)} == {(None, Verdict.EXCLUDED)}
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
