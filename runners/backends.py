@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter
-from rdforget.models.litellm_client import LiteLLM, ModelConfig, missing_key
 
 from rdforget.models.base import Backend
+from rdforget.models.litellm_client import LiteLLM, ModelConfig, missing_key
 from rdforget.plugins import nearest
 from runners.config import RulesConfig, model_configs
 from runners.errors import UserError
@@ -22,13 +23,13 @@ def model_config(name: str, api_base: str | None = None) -> RulesConfig | ModelC
         message = nearest("model", name, model_configs())
         raise UserError(f"{message}; a litellm string has the form provider/model")
     client = named.client if named else ModelConfig(name=name, model=name)
-    return TypeAdapter(ModelConfig).validate_python(vars_of(client) | {"api_base": api_base or client.api_base})
+    return replace(client, api_base=api_base or client.api_base)
 
 
-def vars_of(config: RulesConfig | ModelConfig) -> dict[str, Any]:
-    """A model's settings as plain data: part of what a run measured. It names the key's variable, never the key."""
+def semantic(config: RulesConfig | ModelConfig) -> dict[str, Any]:
+    """The part of a model's settings that shapes replies. It names the key's variable, never the key."""
     data: dict[str, Any] = TypeAdapter(type(config)).dump_python(config, mode="json")
-    return data
+    return {name: value for name, value in data.items() if name not in ("timeout", "attempts", "prices")}
 
 
 def make_backend(name: str, api_base: str | None = None) -> Backend:

@@ -20,7 +20,7 @@ from rdforget.records import Record, Switches, Task
 from rdforget.suites.base import DataError, Suite
 from rdforget.suites.registry import load_suite
 from runners import manifest
-from runners.backends import make_backend, model_config, vars_of
+from runners.backends import make_backend, model_config, semantic
 from runners.config import SWITCH_NAMES, method_configs, suite_configs
 from runners.errors import Exit, UserError
 from runners.journal import Journal
@@ -59,7 +59,8 @@ class Run:
 
     spec: RunSpec
     suite: Suite
-    tasks: tuple[Task, ...]
+    total: int
+    """Questions selected."""
     setup: Setup
     settings: Mapping[str, Any]
     """Semantic settings: what goes into the fingerprint."""
@@ -87,23 +88,32 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
     metrics = config.metrics + (("judge",) if spec.judge and "judge" not in config.metrics else ())
     protocol = replace(config.protocol, budget=spec.budget or config.protocol.budget)
     setup = Setup(method, Switches.without(*spec.switches), protocol, metrics)
-    tasks = tuple(itertools.islice(suite.tasks(), spec.limit))
+    size = suite.size if suite.size is not None else sum(1 for _ in suite.tasks())
+    total = min(size, spec.limit or size)
+    judge_settings = semantic(model_config(spec.judge, spec.api_base)) if spec.judge else None
     settings = {
         "suite": spec.suite,
         "sources": {source.name: source.sha256 for source in suite.sources},
-        "items": len(tasks),
+        "items": total,
         "method": spec.method,
         "switches": list(setup.switches.names),
         "protocol": asdict(protocol),
-        "model": vars_of(model_config(spec.model, spec.api_base)),
-        "judge": vars_of(model_config(spec.judge, spec.api_base)) if spec.judge else None,
+        "model": semantic(model_config(spec.model, spec.api_base)),
+        "judge": judge_settings,
         "metrics": list(metrics),
         "prompts": prompts_digest(),
         "scorer": SCORER_VERSION,
     }
     backend = make_backend(spec.model, spec.api_base)
     judge = make_backend(spec.judge, spec.api_base) if spec.judge else backend
-    return Run(spec, suite, tasks, setup, settings, backend, judge)
+    return Run(spec, suite, total, setup, settings, backend, judge)
+
+
+def self_judged(settings: Mapping[str, Any]) -> bool:
+    """Whether a language model judges its own answers in this run."""
+    judged = {"judge", "rubric"} & set(settings["metrics"])
+    own = settings["judge"] in (None, settings["model"])
+    return bool(judged) and own and "model" in settings["model"]
 
 
 def new_folder(root: Path, label: str) -> Path:
@@ -134,6 +144,7 @@ def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
             "fingerprint": manifest.fingerprint(run.settings),
             "suite_notes": list(run.suite.notes),
             "expected": run.suite.expected,
+            "self_judged": self_judged(run.settings),
             "workers": workers,
             "environment": manifest.environment(),
         },
@@ -148,9 +159,10 @@ def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
 
 
 async def _run_all(run: Run, journal: Journal, workers: int, watcher: Watcher) -> None:
-    watcher.begin(f"{run.spec.suite} {run.spec.method} {run.spec.model}", len(run.tasks))
+    watcher.begin(f"{run.spec.suite} {run.spec.method} {run.spec.model}", run.total)
     builds = Builds(run.setup, Ledger(run.backend, journal.add_reply))
-    todo: Iterator[tuple[int, Task]] = iter(enumerate(run.tasks))
+    # Pulled by the workers one at a time, so that only histories in work are held.
+    todo: Iterator[tuple[int, Task]] = enumerate(itertools.islice(run.suite.tasks(), run.total))
 
     async def work() -> None:
         for ordinal, task in todo:
@@ -163,7 +175,7 @@ async def _run_all(run: Run, journal: Journal, workers: int, watcher: Watcher) -
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(workers, len(run.tasks))):
+            for _ in range(min(workers, run.total)):
                 group.create_task(work())
     except* CallError as errors:
         raise UserError(

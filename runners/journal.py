@@ -58,7 +58,9 @@ class Journal:
                 sha256 = hashlib.sha256(memory.encode()).hexdigest()
                 self._db.execute("INSERT OR IGNORE INTO memories VALUES (?, ?)", (sha256, memory))
                 content["trace"]["memory"] = sha256
-            self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (ordinal, record.query.id, _dump(content), seconds))
+            self._db.execute(
+                "INSERT INTO records VALUES (?, ?, ?, ?)", (ordinal, record.query.id, _dump(content), seconds)
+            )
 
     def close(self) -> None:
         # A finished run is one file to copy, and reading it leaves nothing beside it.

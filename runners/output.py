@@ -24,7 +24,7 @@ def show_result(result: Result, *, as_json: bool) -> None:
     console = stdout()
     console.print(
         "\nMetrics are percent over completed evaluations, as the paper reports; "
-        "all: the first of them with a missing evaluation counted as wrong."
+        "bounds: the first of them with missing evaluations counted as wrong, and as right."
     )
     if len(result.outcomes) == 1:
         told = {n.replace("_", " "): v for n, v in asdict(result.outcomes[0].summary).items() if v}

@@ -141,7 +141,8 @@ def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher) -> Result
 
 def exit_code(cells: Sequence[Cell], max_error_rate: float) -> Exit:
     """3 where an item has no score; 4 where too many have none, or where nothing was selected at all."""
-    worst = max((cell.n_failed / cell.n_total if cell.n_total else 1.0 for cell in cells), default=1.0)
+    asked = [(cell.n_failed, cell.n_total - cell.n_excluded) for cell in cells if cell.n_total > cell.n_excluded]
+    worst = max((failed / total for failed, total in asked), default=1.0)
     if worst > max_error_rate or worst == 1.0:
         return Exit.ABORTED
     return Exit.FAILED_ITEMS if worst else Exit.DONE

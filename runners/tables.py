@@ -12,7 +12,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from rdforget.records import AnswerOutcome, Record
+from rdforget.records import AnswerOutcome, Record, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,16 @@ class Cell:
     budget: int
     metric: str
     value: float | None
-    value_all: float
-    """In percent over all selected questions: a missing evaluation counts as wrong."""
+    low: float | None
+    """In percent over all questions that the metric applies to: a missing evaluation counts as wrong."""
+    high: float | None
+    """The same, with a missing evaluation counted as right."""
     n_completed: int
-    n_total: int
     n_failed: int
+    n_excluded: int
+    """Questions that the metric does not apply to."""
+    n_total: int
+    """Questions selected: completed + failed + excluded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class Summary:
     fallbacks: int
     selector_fallbacks: int
     empty_answers: int
+    judge_failures: int
     disagreements: int
     """Questions where the headline rule and the strict value differ."""
     failures: dict[str, int]
@@ -53,7 +59,11 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
     metrics = list(dict.fromkeys(score.metric for record in records for score in record.scores))
     cells = []
     for metric in metrics or settings["metrics"]:
-        values = [s.value for r in records for s in r.scores if s.metric == metric and s.value is not None]
+        scores = [score for record in records for score in record.scores if score.metric == metric]
+        values = [score.value for score in scores if score.value is not None]
+        excluded = sum(score.verdict is Verdict.EXCLUDED for score in scores)
+        applies = len(records) - excluded
+        failed = applies - len(values)
         cells.append(
             Cell(
                 suite=settings["suite"],
@@ -62,11 +72,13 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
                 model=model,
                 budget=settings["protocol"]["budget"],
                 metric=metric,
-                value=round(100 * fmean(values), 2) if values else None,
-                value_all=round(100 * sum(values) / len(records), 2) if records else 0.0,
+                value=_percent(sum(values), len(values)),
+                low=_percent(sum(values), applies),
+                high=_percent(sum(values) + failed, applies),
                 n_completed=len(values),
+                n_failed=failed,
+                n_excluded=excluded,
                 n_total=len(records),
-                n_failed=len(records) - len(values),
             )
         )
     return cells
@@ -83,6 +95,7 @@ def summary_of(records: Sequence[Record]) -> Summary:
         fallbacks=sum("fallback" in t.memory.stats for t in traces),
         selector_fallbacks=sum(t.selector_fallback for t in traces),
         empty_answers=sum(r.answer is not None and r.answer.outcome is not AnswerOutcome.ANSWERED for r in records),
+        judge_failures=sum(score.verdict is Verdict.INVALID for record in records for score in record.scores),
         disagreements=sum(
             values.get("rule_strict") is not None and values["rule"] != values["rule_strict"] for values in scores
         ),
@@ -99,8 +112,10 @@ class Outcome:
 
 
 def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
-    """A row a run. Metrics are in percent over completed evaluations, `n/a` where nothing completed;
-    `all` is the headline with a missing evaluation counted as wrong."""
+    """A row a run. Metrics are in percent over completed evaluations, `n/a` where nothing completed.
+
+    Bounds and counts are those of the headline: a missing evaluation counted as wrong, and as right.
+    """
     metrics = list(dict.fromkeys(cell.metric for outcome in outcomes for cell in outcome.cells))
     rows = []
     for outcome in outcomes:
@@ -112,10 +127,12 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
                 "switches": " ".join(head.switches) or "full",
                 "model": head.model,
                 "B": str(head.budget),
-                **{metric: _percent(values.get(metric)) for metric in metrics},
-                "all": _percent(head.value_all),
-                "completed": f"{head.n_completed}/{head.n_total}",
+                **{metric: _shown(values.get(metric)) for metric in metrics},
+                "bounds": _shown(head.low) + (f" to {_shown(head.high)}" if head.n_failed else ""),
+                "selected": str(head.n_total),
+                "completed": str(head.n_completed),
                 "failed": str(head.n_failed),
+                "excluded": str(head.n_excluded),
                 "view tokens": f"{outcome.summary.view_tokens:.1f}",
                 "packed": f"{outcome.summary.packed:.1f}",
                 "rescues": str(outcome.summary.rescues),
@@ -136,5 +153,9 @@ def write_tables(folder: Path, outcomes: Sequence[Outcome]) -> None:
             writer.writerow([" ".join(v) if isinstance(v, list) else v for v in asdict(cell).values()])
 
 
-def _percent(value: float | None) -> str:
+def _percent(part: float, whole: int) -> float | None:
+    return round(100 * part / whole, 2) if whole else None
+
+
+def _shown(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2f}"

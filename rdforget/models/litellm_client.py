@@ -16,14 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    before_sleep_log,
-    retry_if_exception,
-    stop_after_attempt,
-    wait_random_exponential,
-)
+import tenacity
 
 from rdforget.calls.base import Call, Reply
 from rdforget.models.base import RETRIED, CallError
@@ -31,8 +24,9 @@ from rdforget.records import Usage
 
 LONGEST_WAIT = 120.0  # seconds; a provider that asks for more is not waited for
 _MESSAGE_MAX = 300
-_JITTER = wait_random_exponential(multiplier=1, max=60)
+_JITTER = tenacity.wait_random_exponential(multiplier=1, max=60)
 _PREFIX = re.compile(r"^(?:litellm\.\w+: )+(?:\w*Error: |Timeout Error: )*(?:\w+Exception - )?")
+# Fields of the providers' request bodies that hold the prompt.
 _NOT_PARAMETERS = {"model", "messages", "system", "contents", "system_instruction", "input", "prompt"}
 _log = logging.getLogger(__name__)
 
@@ -113,12 +107,12 @@ class LiteLLM:
         """The reply, or CallError after the last attempt; final kinds are not attempted again."""
         if problem := missing_key(self.config):
             raise CallError("auth", problem)
-        retrying = AsyncRetrying(
+        retrying = tenacity.AsyncRetrying(
             sleep=self._sleep,
-            stop=stop_after_attempt(self.config.attempts),
+            stop=tenacity.stop_after_attempt(self.config.attempts),
             wait=_wait,
-            retry=retry_if_exception(_worth_another),
-            before_sleep=before_sleep_log(_log, logging.INFO),
+            retry=tenacity.retry_if_exception(_worth_another),
+            before_sleep=tenacity.before_sleep_log(_log, logging.INFO),
             reraise=True,
         )
         return await retrying(self._attempt, call)
@@ -296,7 +290,7 @@ def _worth_another(error: BaseException) -> bool:
     return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after or 0) <= LONGEST_WAIT
 
 
-def _wait(state: RetryCallState) -> float:
+def _wait(state: tenacity.RetryCallState) -> float:
     """Full jitter, or what the provider asks for where that is longer; seconds."""
     error = state.outcome.exception() if state.outcome else None
     return max(_JITTER(state), getattr(error, "retry_after", None) or 0.0)

@@ -10,7 +10,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from rdforget.reader.chain import Path, search
+from rdforget.reader.chain import Path, only_fit, search
 from rdforget.reader.curation import entry_facts, speakers_of
 from rdforget.reader.facts import Fact, Graph, Slot, build_graph
 from rdforget.reader.lexicon import BACK
@@ -43,7 +43,7 @@ def answer(query: Query, entries: Sequence[Entry]) -> str:
         return UNAVAILABLE
     if question.evolution and (values := _evolution(question, best, current, superseded, active)):
         return ", then ".join(values)
-    if question.past and (value := _past(question, best, graph, superseded, active)):
+    if question.past and (value := _past(question, best, graph, superseded)):
         return value
     return _name(best, graph)
 
@@ -51,16 +51,19 @@ def answer(query: Query, entries: Sequence[Entry]) -> str:
 def pick(question: str, slot: Slot, facts: Iterable[Fact]) -> Fact:
     """One of several facts of a slot, by a hash of question and slot over the values in sorted order."""
     ordered = sorted(facts, key=lambda fact: fact.value)
-    digest = hashlib.sha256("\x1f".join((question, *slot)).encode("utf-8", "surrogatepass")).digest()
-    return ordered[int.from_bytes(digest[:8], "big") % len(ordered)]
+    return ordered[int.from_bytes(_digest(question, *slot)[:8], "big") % len(ordered)]
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
 
 
 def _best(question: Question, graph: Graph) -> Path | None:
     paths = search(question, graph)
     if not paths or paths[0].score < _LEAST:
-        return None
+        return only_fit(question, graph)
     level = [path for path in paths if path.score == paths[0].score]
-    return min(level, key=lambda path: hashlib.sha256(f"{question.text}\x1f{path.end}".encode("utf-8", "surrogatepass")).digest())
+    return min(level, key=lambda path: _digest(question.text, path.end))
 
 
 def _name(path: Path, graph: Graph) -> str:
@@ -78,19 +81,13 @@ def _evolution(
     """Values of the last slot that has past ones: the past in hash order, then what holds now."""
     for fact in reversed(path.facts):
         if past := list(superseded.get(fact.slot, {}).values()):
-            past.sort(key=lambda old: hashlib.sha256(f"{question.text}\x1f{old.value}".encode("utf-8", "surrogatepass")).digest())
+            past.sort(key=lambda old: _digest(question.text, old.value))
             now = [current[fact.slot]] if fact.slot in active else []
             return [old.statement.object for old in (*past, *now)]
     return []
 
 
-def _past(
-    question: Question,
-    path: Path,
-    graph: Graph,
-    superseded: dict[Slot, dict[str, Fact]],
-    active: dict[Slot, dict[str, Fact]],
-) -> str | None:
+def _past(question: Question, path: Path, graph: Graph, superseded: dict[Slot, dict[str, Fact]]) -> str | None:
     """The path's value with the last replaceable hop taken in the past."""
     for at in range(len(path.facts) - 1, -1, -1):
         slot = path.facts[at].slot

@@ -68,6 +68,17 @@ def search(question: Question, graph: Graph) -> list[Path]:
     return found
 
 
+def only_fit(question: Question, graph: Graph) -> Path | None:
+    """Where no words mean a relation: the one fact of the named that has the kind of value asked for."""
+    found = {
+        slot: Path(mention, (facts[0],), (slot[1],), (mention.node, facts[0].value), 0.0)
+        for mention in question.mentions
+        for slot, facts in graph.out.get(mention.node, {}).items()
+        if (kind := value_type(slot[1])) and any(fits(asked, kind) for asked in question.asked)
+    }
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 def meant(question: Question, relation: str) -> bool:
     """Whether some word of the question may mean a relation."""
     return any(cue.weight(relation) > 0 for cue in question.cues)
@@ -80,9 +91,8 @@ def _grow(path: Path, graph: Graph, scorer: _Scorer) -> Iterator[Path]:
             if fact.value not in path.nodes:
                 yield _extend(path, fact, hops, fact.value, scorer)
     for relation, facts in graph.into.get(path.end, {}).items():
-        if len(facts) > _FAN_OUT or facts[0].statement.relation in lexicon().symmetric and path.end in graph.out and any(
-            slot[1] == relation for slot in graph.out[path.end]
-        ):
+        forward = relation in lexicon().symmetric and any(slot[1] == relation for slot in graph.out.get(path.end, ()))
+        if forward or len(facts) > _FAN_OUT:
             continue
         hops = (*path.hops, BACK + relation)
         for fact in facts:
@@ -171,7 +181,7 @@ class _Scorer:
         return max(best.items(), key=lambda item: item[1][0] - _BRIDGE * (len(rows) - item[0].bit_count()))[1][1]
 
     def _disorder(self, mention: Mention, rows: list[tuple[float, ...]], assigned: dict[int, int]) -> float:
-        """Cost of words that stand where "R3 of the R2 of the R1 of E" and "the R2 of what E R1" have no place for them."""
+        """Cost of words out of the order of "R3 of the R2 of the R1 of E" and "the R2 of what E R1"."""
         cues = self._question.cues
         named = [(cues[at].start, hop) for at, hop in assigned.items() if rows[hop][at] > FAINT]
         before = [hop for start, hop in named if start < mention.start]
@@ -179,6 +189,6 @@ class _Scorer:
         last = {hop: place for place, hop in enumerate(before)}
         places = [place for _, place in sorted(last.items())]
         inversions = sum(a < b for i, a in enumerate(places) for b in places[i + 1 :])
-        runs = [hop for hop, _ in groupby(before)]
+        runs = [hop for hop, _ in groupby([*before, *(after[:1] if mention.clause else ())])]
         astray = mention.clause and after[:1] not in ([], [0])
         return _INVERSION * inversions + _SPLIT * (len(runs) - len(set(runs))) + _ASTRAY * astray

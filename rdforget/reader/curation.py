@@ -64,7 +64,8 @@ def bearing(source: Source, query: Query, *, closure: bool) -> tuple[list[Fact],
                 break
     _take(chosen, _direct(question, source.graph))
     slots = dict.fromkeys(fact.slot for fact in chosen.values())
-    current, replaced = [], []
+    current: list[Fact] = []
+    replaced: list[Fact] = []
     for slot in slots:
         if len(current) + len(replaced) >= MAX_FACTS:
             break
@@ -76,8 +77,6 @@ def bearing(source: Source, query: Query, *, closure: bool) -> tuple[list[Fact],
 def selection(query: Query, candidates: Sequence[Entry]) -> list[str]:
     """Ids of the entries on the best paths in their order, then the alternatives in their slots."""
     speakers = speakers_of(text.partition(":")[0] for entry in candidates if ":" in (text := entry.text)[:40])
-    facts = {id(fact): entry for entry in candidates for fact in entry_facts(entry)}
-    _ = facts
     pairs = [(fact, entry) for entry in candidates for fact in entry_facts(entry)]
     owner = {id(fact): entry for fact, entry in pairs}
     live = {fact.slot for fact, entry in pairs if entry.status is Status.ACTIVE}

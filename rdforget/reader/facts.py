@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rdforget.reader.grammar import Statement, has_several_readings, read, serial
+from rdforget.reader.grammar import Statement, has_several_readings, read
+from rdforget.reader.sentences import serial
 from rdforget.records import Observation
 
 _MONTHS = {
@@ -78,7 +79,8 @@ class Graph:
 
 def read_facts(observations: Sequence[Observation]) -> tuple[list[Fact], list[Observation]]:
     """All facts of a source in source order, and the observations that hold none."""
-    facts, unread = [], []
+    facts: list[Fact] = []
+    unread: list[Observation] = []
     readings = [read(seen.text, seen.speaker) for seen in observations]
     names = {name for found in readings for statement in found for name in (statement.subject, statement.value)}
     for position, (seen, found) in enumerate(zip(observations, readings, strict=True)):
@@ -133,4 +135,3 @@ def parse_date(text: str | None) -> tuple[int, ...]:
     year = next((int(part) for part in parts if part.isdecimal() and len(part) == 4), 0)
     day = next((int(part) for part in parts if part.isdecimal() and len(part) <= 2), 0)
     return (year, month, day, hour, minute) if year else ()
-

@@ -18,33 +18,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rdforget.reader.lexicon import is_function_word, lexicon, tokens
+from rdforget.reader.sentences import plain, sentences, serial, speaks_of_self, split_speaker, third_person
 from rdforget.text import fold, one_line
 
-_SERIAL = re.compile(r"^\s*(\d{1,9})\s*[.):]\s+")
-_LEAD = re.compile(
-    r"^(?:(?:actually|now|currently|today|recently|update|correction|note|fact|news|by the way|"
-    r"(?:as of|since|in|by) (?:\w+ )?\d{4})\s*[,:]\s*|(?:as it turns out|it turns out that|note that)\s*,?\s*)",
-    re.IGNORECASE,
-)
-_SPEAKER = re.compile(r"^(?P<who>[^:\n]{1,60}):\s+(?P<said>.*)$", re.DOTALL)
-_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I’m|I've|I’ve|[Mm]y|[Ww]e|[Ww]e're|[Oo]ur)\b")
-_MY = re.compile(r"^(?:[Mm]y|[Oo]ur)\s+")
-_I = re.compile(r"^(?:.{0,40}?\b)?(I|We|we)(?:['’](m|ve|re))?\s+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]?[^\W\d_a-z])")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s.(])(?:[^\W\d_]|Jr|Sr|Dr|Mr|Mrs|Ms|St|Mt|Ft|Inc|Ltd|Co|Corp|No|Vol|vs|Prof|Gen|Rev)\.$"
-)
 _COPULA = re.compile(r"\s(?:is|was|are|were|remains|became|has become)\s")
 _TAIL = re.compile(
-    r"^(?:now |currently |still )?(?:(?:located|based|situated|found|held|set) (?:in|at|on|by) |called |named |known as )?"
+    r"^(?:now |currently |still )?"
+    r"(?:(?:located|based|situated|found|held|set) (?:in|at|on|by) |called |named |known as )?"
     r"(?:the (?:\w+ )?(?:city|town|country|continent|state|language|religion|sport|position|field|company|band|person"
     r"|village|place|name|genre) of )?"
 )
 _NAME_OF = re.compile(r"^(?:the )?name of (?:the )?")
 _ARTICLE = re.compile(r"^(?:the|The|a|an|A|An)\s+")
 _NEUTRAL = re.compile(r"^(?:current|present|new|incumbent|latest|acting|official|own|actual)\s+")
-_ADVERBS = frozenset("now currently presently recently still also just officially first originally previously".split())
+_ADVERBS = frozenset(
+    ("now", "currently", "presently", "recently", "still", "also", "just", "officially", "first", "originally")
+)
 _TRAILING_ADVERB = re.compile(rf"(?:\s+(?:{'|'.join(sorted(_ADVERBS))}))+$")
+_TRAILING_TIME = re.compile(
+    r"(?<=\S)\s+(?:now|currently|today|yesterday|recently|these days|instead|again|(?:last|this) (?:week|month|year)|"
+    r"(?:since|in) (?:\w+ )?\d{4}|(?:a|two|three|a few) (?:days?|weeks?|months?|years?) ago)$"
+)
 _PREPOSITIONS = frozenset({"of", "in", "for", "at", "to", "behind", "on"})
 _POSSESSIVE = re.compile(r"['’]s\s+|(?<=s)['’]\s+")
 _SCOPE = re.compile(r"^(?P<noun>.+?) (?:at|for|during|on|in) (?P<scope>.+)$")
@@ -55,8 +49,15 @@ _PLACING = frozenset({"location", "seat"})
 """Relations whose verbs ("is located in") also follow a description: "the headquarters of X is located in"."""
 _PART = re.compile(r"\b(?:that|which|who|where)$")
 """A left side that is no subject but the beginning of a description."""
+_OPEN_NOUN = re.compile(r"(?P<noun>[a-z][\w/-]*(?: [a-z][\w/-]*){0,3}?) (?:of|for) (?P<s>.+)$")
+_OPEN_PROPERTY = re.compile(r"[a-z][\w/-]*(?: [a-z][\w/-]*){0,3}")
 _MAX_OPEN = 5
+"""Words of a relation that the lexicon does not know."""
+_MAX_SUBJECT, _MAX_OBJECT = 14, 18
+"""Words; longer ones are no names but prose that a frame happens to fit."""
 _MAX_LINE = 600
+"""Characters; longer sentences are not read."""
+_MAX_BREAKS, _SHORT_WORD = 4, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +86,11 @@ class Statement:
 
 @lru_cache(maxsize=262_144)
 def entity_key(name: str) -> str:
-    """Normal form of a name: its words in lower case, NFC, without a leading article or quotes."""
+    """Normal form of a name: its words in lower case, NFC, without a leading "the" or quotes."""
     found = tokens(name)
-    if len(found) > 1 and found[0] in ("the", "a", "an") and not (len(found) == 2 and is_function_word(found[1])):
+    if len(found) > 1 and found[0] == "the" and not (len(found) == 2 and is_function_word(found[1])):
         found = found[1:]
     return " ".join(found) or fold(name).strip()
-
-
-def serial(line: str) -> tuple[int | None, str]:
-    """The number `N. ` at the start of a line, and the line without it."""
-    found = _SERIAL.match(line)
-    return (int(found[1]), line[found.end() :].strip()) if found else (None, line.strip())
-
-
-def sentences(text: str) -> list[str]:
-    """Sentences of a text; a dot after an initial or an abbreviation ends none."""
-    pieces: list[str] = []
-    start = 0
-    for gap in _SENTENCE_END.finditer(text):
-        piece = text[start : gap.start()].strip()
-        if not _ABBREVIATION.search(piece):
-            pieces.append(piece)
-            start = gap.end()
-    return [piece for piece in (*pieces, text[start:].strip()) if piece]
 
 
 def read(text: str, speaker: str | None = None, known: Collection[str] = ()) -> list[Statement]:
@@ -116,15 +99,17 @@ def read(text: str, speaker: str | None = None, known: Collection[str] = ()) -> 
     `known` holds normal forms of names seen elsewhere; where a sentence has several readings, the one with
     more known names wins.
     """
-    number, body = serial(text)
+    _, body = serial(text)
     body = one_line(body)
-    if speaker is None and (said := _SPEAKER.match(body)) and _FIRST_PERSON.search(said["said"]):
-        speaker, body = said["who"], said["said"]
-    found = []
-    for sentence in _pieces(body, number is not None):
-        if len(sentence) <= _MAX_LINE and (best := _best(_readings(sentence, speaker), known)):
-            found.append(best)
-    return found
+    if speaker is None:
+        speaker, body = split_speaker(body)
+    pieces = sentences(body)
+    found = [_best(_readings(piece, speaker), known) for piece in pieces if len(piece) <= _MAX_LINE]
+    if None in found and 1 < len(pieces) <= _MAX_BREAKS and len(body) <= _MAX_LINE:
+        whole = _best(_readings(body, speaker), known)
+        if whole and any(len(sentences(name)) == len(pieces) and _is_title(name) for name in _names(whole)):
+            return [whole]
+    return [statement for statement in found if statement]
 
 
 def has_several_readings(text: str) -> bool:
@@ -132,16 +117,13 @@ def has_several_readings(text: str) -> bool:
     return len(_COPULA.findall(text)) > 1
 
 
-def _pieces(body: str, numbered: bool) -> list[str]:
-    pieces = sentences(body)
-    if (
-        len(pieces) > 1
-        and (numbered or len(pieces) == 2)
-        and not all(any(True for _ in _readings(piece, None)) for piece in pieces)
-    ):
-        # A full stop or an exclamation mark inside a title.
-        return [body] if numbered else pieces
-    return pieces
+def _names(statement: Statement) -> tuple[str, str]:
+    return statement.subject_text, statement.object
+
+
+def _is_title(name: str) -> bool:
+    """A name that may hold a full stop: "Help! I Am Lost", "Yahoo! Inc.", but not a greeting before a name."""
+    return all(_is_name_part(word) or len(word) <= _SHORT_WORD for word in name.split(" "))
 
 
 def _best(readings: Iterator[Statement], known: Collection[str]) -> Statement | None:
@@ -154,37 +136,24 @@ def _best(readings: Iterator[Statement], known: Collection[str]) -> Statement | 
 
 
 def _readings(sentence: str, speaker: str | None) -> Iterator[Statement]:
-    body = sentence.rstrip()
-    body = body[:-1].rstrip() if body.endswith((".", "!")) and len(body) > 1 else body
-    while lead := _LEAD.match(body):
-        body = body[lead.end() :]
-    text = sentence
-    if speaker and _FIRST_PERSON.search(body):
-        text = f"{speaker}: {sentence}"
-        body = _third_person(body, speaker)
+    body, text = plain(sentence), sentence
+    if speaker and speaks_of_self(body):
+        body, text = third_person(body, speaker), f"{speaker}: {sentence}"
     frames = [*_verb_frames(body), *_description_frames(body)]
-    yield from (_statement(text, *frame, known=True) for frame in frames)
-    yield from (_statement(text, *frame, known=False) for frame in _open_frames(body))
+    read_as = [*((frame, True) for frame in frames), *((frame, False) for frame in _open_frames(body))]
+    for (subject, relation, value, scope), known in read_as:
+        if len(subject.split()) <= _MAX_SUBJECT and len(value.split()) <= _MAX_OBJECT:
+            yield _statement(text, subject, relation, value, scope, known=known)
 
 
 def _statement(text: str, subject: str, relation: str, value: str, scope: str, *, known: bool) -> Statement:
     name = subject.strip(" \"“”'‘’,")
-    shown = value.strip().strip('"“”').strip(" ,;")
+    shown = _TRAILING_TIME.sub("", value.strip()).strip('"“”').strip(" ,;")
     return Statement(text, entity_key(name), relation, shown, entity_key(scope) if scope else "", name, known)
 
 
 Frame = tuple[str, str, str, str]
 """Subject, relation, object, scope."""
-
-
-def _third_person(body: str, speaker: str) -> str:
-    if my := _MY.match(body):
-        return f"{speaker}'s {body[my.end() :]}"
-    if found := _I.match(body):
-        verb = {"m": "is ", "re": "is ", "ve": "has "}.get(found[2] or "", "")
-        rest = re.sub(r"^(?:am|was) ", "is ", body[found.end() :])
-        return f"{speaker} {verb}{rest}"
-    return re.sub(r"\b(?:my|our) ", f"{speaker}'s ", body)
 
 
 def _verb_frames(body: str) -> Iterator[Frame]:
@@ -235,18 +204,18 @@ def _describe(phrase: str) -> tuple[str, str, str] | None:
     bare = _NAME_OF.sub("", _ARTICLE.sub("", phrase))
     bare = bare[found.end() :] if (found := _ARTICLE.match(bare)) and bare[0].islower() else bare
     if found_noun := _noun_at_start(bare):
-        noun, relation, rest = found_noun
-        return rest.strip(), relation, noun if relation in lex.by_noun else ""
-    for pattern, relation in lex.descriptions:
+        head, named, rest = found_noun
+        return rest.strip(), named, head if named in lex.by_noun else ""
+    for pattern, described in lex.descriptions:
         if whole := pattern.fullmatch(bare):
-            return whole["s"].strip(), relation, ""
+            return whole["s"].strip(), described, ""
     for possessive in reversed(list(_POSSESSIVE.finditer(phrase))):
-        noun, scope = phrase[possessive.end() :], ""
+        noun, narrow = phrase[possessive.end() :], ""
         if not (relation := _noun(noun)) and (narrowed := _SCOPE.match(noun)):
-            noun, scope = narrowed["noun"], narrowed["scope"]
+            noun, narrow = str(narrowed["noun"]), str(narrowed["scope"])
             relation = _noun(noun)
         if relation:
-            return phrase[: possessive.start()], relation, noun if relation in lex.by_noun else scope
+            return phrase[: possessive.start()], relation, noun if relation in lex.by_noun else narrow
     if (clause := _RELATIVE.match(bare)) and (inner := _clause(clause["rest"])):
         return inner[0], inner[1], ""
     return None
@@ -299,13 +268,11 @@ def _open_frames(body: str) -> Iterator[Frame]:
 def _open_description(phrase: str) -> tuple[str, str, str] | None:
     bare = _NAME_OF.sub("", _ARTICLE.sub("", phrase))
     bare = _NEUTRAL.sub("", bare)
-    if (
-        found := re.match(r"(?P<noun>[a-z][\w/-]*(?: [a-z][\w/-]*){0,3}?) (?:of|for) (?P<s>.+)$", bare)
-    ) and phrase != bare:
+    if phrase != bare and (found := _OPEN_NOUN.match(bare)):
         return found["s"], found["noun"], ""
     for possessive in reversed(list(_POSSESSIVE.finditer(phrase))):
         noun = phrase[possessive.end() :]
-        if re.fullmatch(r"[a-z][\w/-]*(?: [a-z][\w/-]*){0,3}", noun):
+        if _OPEN_PROPERTY.fullmatch(noun):
             if narrowed := _SCOPE.match(noun):
                 return phrase[: possessive.start()], narrowed["noun"], narrowed["scope"]
             return phrase[: possessive.start()], noun, ""

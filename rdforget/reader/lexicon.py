@@ -25,19 +25,24 @@ SURE, LIKELY, FAINT = 1.0, 0.6, 0.45
 
 _BE = ("is", "was", "are", "were", "has been", "had been", "am", "became")
 _FUNCTION_WORDS = frozenset(
-    "a an the of in on at to by for from with as and or is was are were be been being am do does did has have had "
-    "that which who whom whose where what when how it its this these those there here he she they them his her "
-    "their one same s t can could will would currently current now also or into about under than then if not".split()
+    re.findall(
+        r"\w+",
+        "a an the of in on at to by for from with as and or is was are were be been being am do does did has have had "
+        "that which who whom whose where what when how it its this these those there here he she they them his her "
+        "their one same s t can could will would currently current now also into about under than then if not",
+    )
 )
-_IRREGULAR = {
-    "came": "come", "wrote": "write", "written": "write", "sang": "sing", "sung": "sing", "built": "build",
-    "made": "make", "spoke": "speak", "spoken": "speak", "taught": "teach", "took": "take", "taken": "take",
-    "gave": "give", "given": "give", "held": "hold", "led": "lead", "went": "go", "gone": "go", "won": "win",
-    "known": "know", "knew": "know", "began": "begin", "begun": "begin", "drew": "draw", "drawn": "draw",
-    "ran": "run", "met": "meet", "lost": "lose", "grew": "grow", "grown": "grow", "rose": "rise", "arose": "arise",
-    "bought": "buy", "sold": "sell", "chose": "choose", "chosen": "choose", "saw": "see", "seen": "see",
-    "brought": "bring", "died": "die", "dying": "die", "does": "do", "did": "do", "children": "child",
-}  # fmt: skip
+_IRREGULAR = dict(
+    pair.split(":")
+    for pair in re.findall(
+        r"\w+:\w+",
+        "came:come wrote:write written:write sang:sing sung:sing built:build made:make spoke:speak spoken:speak "
+        "taught:teach took:take taken:take gave:give given:give held:hold led:lead went:go gone:go won:win knew:know "
+        "known:know began:begin begun:begin drew:draw drawn:draw ran:run met:meet lost:lose grew:grow grown:grow "
+        "rose:rise arose:arise bought:buy sold:sell chose:choose chosen:choose saw:see seen:see brought:bring "
+        "dying:die does:do did:do children:child",
+    )
+)
 _TOKEN = re.compile(r"\w+[+#]*")
 _stemmer = stemmer("english")
 

@@ -1,4 +1,4 @@
-"""What a question says: the names it mentions, the words that may mean relations, and whether it asks about the past."""
+"""What a question says: names it mentions, words that may mean relations, and whether it asks about the past."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _EVOLUTION = re.compile(
-    r"\bchang\w+ over time|\bover (?:time|the years)\b|\bevol(?:ve|ved|ution)\b|\bhistory of\b|\bin order\b|\btimeline\b|"
+    r"\bover (?:time|the years)\b|\bevol(?:ve|ved|ution)\b|\bhistory of\b|\bin order\b|\btimeline\b|"
     r"\bhow (?:has|have|did|does)\b.*\bchang|\ball (?:of )?the (?:different )?(?:values|\w+s) .*\b(?:had|ever|over)\b|"
     r"\bsequence of\b|\bsuccessive\b",
     re.IGNORECASE,
@@ -42,6 +42,8 @@ _COMPATIBLE = {
     "school": frozenset({"school", "organisation"}),
     "work": frozenset({"work"}),
 }
+_MAX_PARTIAL = 3
+"""Names that may share a part before the part says nothing."""
 _RELATIVES = frozenset({"that", "which", "whom", "where"})
 _FAMILY = frozenset({"place", "city", "country", "continent", "person", "language", "religion", "sport", "genre"})
 """Kinds that rule out the values of other kinds when a question asks for them."""
@@ -115,7 +117,7 @@ def fits(kind: str, value_type: str) -> bool:
 def analyse(text: str, graph: Graph, speakers: tuple[str, ...] = ()) -> Question:
     """The question over the names of a graph; `speakers` are who "I" may be."""
     spans = [(found.group(), fold(found.group())) for found in _WORD.finditer(text)]
-    mentions = _mentions(spans, graph)
+    mentions = _mentions(spans, graph) or _partial_mentions(spans, graph)
     if re.search(r"\b(?:I|[Mm]y|me)\b", text):
         mentions += [Mention(who, -1, -1, True) for who in speakers]
     covered = {at for found in mentions if found.sure for at in range(found.start, found.end)}
@@ -141,7 +143,8 @@ def _mentions(spans: list[tuple[str, str]], graph: Graph) -> list[Mention]:
         for length in range(min(graph.longest, len(spans) - at), 0, -1):
             node = " ".join(low for _, low in spans[at : at + length])
             if node in graph.names and not (length == 1 and is_function_word(node) and spans[at][0] == node):
-                sure = length > 1 or not _ordinary(node) or not shouted and _same_case(spans[at][0], graph.names[node], at)
+                named = not shouted and _same_case(spans[at][0], graph.names[node], at)
+                sure = length > 1 or named or not _ordinary(node)
                 found.append(Mention(node, at, at + length, sure, _begins_clause([low for _, low in spans[:at]])))
                 at += length
                 break
@@ -150,9 +153,26 @@ def _mentions(spans: list[tuple[str, str]], graph: Graph) -> list[Mention]:
     return found
 
 
+def _partial_mentions(spans: list[tuple[str, str]], graph: Graph) -> list[Mention]:
+    """Capitalised words that are part of one name only: a surname, "United States"."""
+    found: list[Mention] = []
+    at = 1
+    while at < len(spans):
+        end = at
+        while end < len(spans) and spans[end][0][0].isupper():
+            end += 1
+        part = " ".join(low for _, low in spans[at:end])
+        if end > at and not is_function_word(part):
+            whole = [name for name in graph.names if f" {part} " in f" {name} "]
+            if 0 < len(whole) <= _MAX_PARTIAL:
+                found.append(Mention(min(whole, key=lambda name: (len(name), name)), at, end, True))
+        at = max(end, at + 1)
+    return found
+
+
 def _begins_clause(before: list[str]) -> bool:
     word = before[-2] if before[-1:] == ["the"] and len(before) > 1 else before[-1] if before else ""
-    return word in _RELATIVES or not is_function_word(word) and (stem(word),) in lexicon().types
+    return word in _RELATIVES or (not is_function_word(word) and (stem(word),) in lexicon().types)
 
 
 def _ordinary(word: str) -> bool:

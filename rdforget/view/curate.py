@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from rdforget.calls import curate as role
 from rdforget.calls.base import Caller
-from rdforget.calls.curate import Item
+from rdforget.calls.curate import Curation, Item
 from rdforget.records import Entry, History, Protocol, Query, Status, Switches
 from rdforget.text import overlap, word_set
+from rdforget.view.chunk import chunks
+from rdforget.view.materialize import normalise_slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +33,47 @@ class Curated:
 async def curate(
     history: History, query: Query | None, caller: Caller, switches: Switches, protocol: Protocol
 ) -> Curated:
-    """Ask for the items of a history; `query` is None under -QC. Raises CallError."""
-    call = role.build(history.observations, history.note, query, switches, protocol)
-    reply = await caller(call)
-    found = role.parse(reply.text)
+    """Ask for the items of a history, chunk by chunk; `query` is None under -QC. Raises CallError.
+
+    Chunks are curated independently: none is shown what another gave.
+    """
+    found: list[Curation] = []
+    truncated = 0
+    for chunk in chunks(history.observations, protocol.chunk_tokens):
+        reply = await caller(role.build(chunk, history.note, query, switches, protocol))
+        found.append(role.parse(reply.text))
+        truncated += reply.finish_reason == "length"
+    active, replaced = combine(found, protocol.cross_chunk)
     return Curated(
-        active=found.active,
-        replaced=found.replaced,
-        parse=dict(Counter([found.status])),
-        dropped=found.dropped,
-        truncated=int(reply.finish_reason == "length"),
+        active=active,
+        replaced=replaced,
+        parse=dict(Counter(curation.status for curation in found)),
+        dropped=sum(curation.dropped for curation in found),
+        truncated=truncated,
     )
+
+
+def combine(
+    curations: Sequence[Curation], cross_chunk: Literal["keep", "demote"]
+) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """Active and replaced items of all chunks, in chunk order.
+
+    `keep`, the paper's letter: an old value that an early chunk gave as active stays active. `demote`: it is
+    replaced where a later chunk has another active value in its slot.
+    """
+    active: list[Item] = []
+    replaced = [item for curation in curations for item in curation.replaced]
+    for number, curation in enumerate(curations):
+        later = {
+            slot: item.text
+            for after in (curations[number + 1 :] if cross_chunk == "demote" else ())
+            for item in after.active
+            if (slot := normalise_slot(item.slot))
+        }
+        for item in curation.active:
+            slot = normalise_slot(item.slot)
+            (active if later.get(slot or "", item.text) == item.text else replaced).append(item)
+    return tuple(active), tuple(replaced)
 
 
 def lexical_fallback(history: History, query: Query, lines: int) -> tuple[Entry, ...]:

@@ -52,7 +52,9 @@ def test_what_a_run_leaves_behind(rdf: Rdf) -> None:
         "table.md",
     ]
     heads = (folder / "table.md").read_text("utf-8").splitlines()[0].replace(" ", "").split("|")
-    assert {"rule", "rule_strict", "rule_upstream", "all", "completed", "fallbacks"} <= set(heads)
+    assert {"rule", "rule_strict", "rule_upstream", "bounds", "selected", "completed", "excluded", "fallbacks"} <= set(
+        heads
+    )
 
 
 @pytest.mark.parametrize("switch", [f"no-{name}" for name in SWITCHES])

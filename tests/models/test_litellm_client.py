@@ -337,7 +337,7 @@ async def test_a_server_that_drips_is_a_timeout(connect: Connect) -> None:
 async def test_cancelling_passes_through(connect: Connect) -> None:
     client = connect(lambda request, n: said(request, "late", delay=60))
     task = asyncio.create_task(client.answer())
-    while not client.server.requests:
+    while not (client.server.requests or task.done()):
         await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
