@@ -22,12 +22,11 @@ from rdforget.records import (
     Protocol,
     Query,
     Record,
-    Score,
     Switches,
     Task,
     Trace,
 )
-from rdforget.scoring import judge, rule
+from rdforget.scoring.metrics import score
 from rdforget.view.curate import lexical_fallback
 from rdforget.view.eligibility import eligible, history_intent
 from rdforget.view.pack import pack
@@ -46,7 +45,7 @@ class Setup:
     switches: Switches = field(default_factory=Switches)
     protocol: Protocol = field(default_factory=Protocol)
     metrics: tuple[str, ...] = ("rule",)
-    """`rule`, `judge`."""
+    """Names in `scoring.metrics.SCORERS`; the first is the headline."""
 
     @property
     def shares_memory(self) -> bool:
@@ -104,7 +103,10 @@ async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledge
         reply = await ledger(answer_role.build(task.query, record.trace.view.entries, setup.protocol))
         answer = answer_role.parse(reply)
         record = replace(record, answer=answer)
-        record = replace(record, scores=await score(task, answer.text, setup, judge_ledger))
+        record = replace(
+            record,
+            scores=await score(setup.metrics, task.query, task.gold, answer.text, judge_ledger, setup.protocol),
+        )
     except CallError as error:
         if error.kind == "auth":
             raise
@@ -136,16 +138,6 @@ async def view_of(memory: Memory, history: History, query: Query, setup: Setup, 
         selector_unusable=selection.unusable,
         view=pack(selection.entries, setup.protocol.budget),
     )
-
-
-async def score(task: Task, answer: str, setup: Setup, judge_ledger: Ledger) -> tuple[Score, ...]:
-    """Every metric asked for, on the final answer alone."""
-    scores: list[Score] = []
-    if "rule" in setup.metrics:
-        scores += rule.score(answer, task.gold)
-    if "judge" in setup.metrics:
-        scores.append(await judge.score(task.query, task.gold, answer, judge_ledger, setup.protocol))
-    return tuple(scores)
 
 
 def _cause(memory: Memory) -> str:

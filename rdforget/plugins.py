@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
+from rdforget.errors import MendableError
+
 T = TypeVar("T")
 
 
-class UnknownNameError(Exception):
+class UnknownNameError(MendableError):
     """A name that is not there, in one sentence with the nearest one that is."""
 
 

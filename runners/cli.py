@@ -7,7 +7,8 @@ import sys
 
 import typer
 
-from runners.commands import lists, run, show, sweep
+from rdforget.errors import MendableError
+from runners.commands import data, lists, rejudge, run, show, sweep
 from runners.errors import Exit, UserError
 
 app = typer.Typer(
@@ -20,18 +21,29 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("sweep")(sweep.sweep)
+app.command("rejudge")(rejudge.rejudge)
 app.command("show")(show.show)
 app.command("suites")(lists.suites)
 app.command("models")(lists.models)
 app.command("methods")(lists.methods)
+
+files = typer.Typer(
+    help="The suites' official files: what is here, whether it is whole, and how to get it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+files.command("list")(data.overview)
+files.command("check")(data.check)
+files.command("fetch")(data.fetch)
+app.add_typer(files, name="data")
 
 
 def main() -> None:
     """Entry point: user errors are one line and an exit code, never a traceback."""
     try:
         app()
-    except UserError as error:
-        _fail(str(error), error.code)
+    except MendableError as error:
+        _fail(str(error), error.code if isinstance(error, UserError) else Exit.USAGE)
     except KeyboardInterrupt:
         _fail("interrupted", Exit.INTERRUPTED)
     except BrokenPipeError:

@@ -25,7 +25,7 @@ class _Strict(BaseModel):
 
 
 class SuiteConfig(_Strict):
-    metrics: tuple[Literal["rule", "judge"], ...] = Field(min_length=1)
+    metrics: tuple[str, ...] = Field(min_length=1)
     protocol: Protocol = Protocol()
 
 

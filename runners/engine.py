@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,16 +14,19 @@ from typing import Any, Protocol
 from rdforget.calls.base import prompts_digest
 from rdforget.item import Builds, Ledger, Setup, run_item
 from rdforget.methods.registry import METHODS
-from rdforget.models.base import Backend, CallError
-from rdforget.plugins import UnknownNameError, nearest
+from rdforget.models.base import Backend
+from rdforget.plugins import nearest
 from rdforget.records import Record, Switches, Task
-from rdforget.suites.base import DataError, Suite
+from rdforget.scoring.metrics import JUDGED, SCORERS
+from rdforget.suites.base import Suite
 from rdforget.suites.registry import load_suite
 from runners import manifest
 from runners.backends import make_backend, model_config, semantic
 from runners.config import SWITCH_NAMES, method_configs, suite_configs
 from runners.errors import Exit, UserError
 from runners.journal import Journal
+from runners.pool import in_parallel
+from runners.tables import self_judged
 
 SCORER_VERSION = 1
 """Raised when a scorer changes what it returns, so that runs before and after are not compared unseen."""
@@ -75,17 +78,16 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
             raise UserError(nearest("ablation", switch, SWITCH_NAMES))
     if spec.method not in method_configs():
         raise UserError(nearest("method", spec.method, method_configs()))
-    try:
-        method = METHODS.get(method_configs()[spec.method].builder)
-        suite = suite or load_suite(spec.suite, data_dir)
-    except (UnknownNameError, DataError) as error:
-        raise UserError(str(error)) from error
+    method = METHODS.get(method_configs()[spec.method].builder)
+    suite = suite or load_suite(spec.suite, data_dir)
     if idle := sorted(set(spec.switches) - method.switches):
         raise UserError(f"method {spec.method} has no part that {idle[0]} could turn off")
     config = suite_configs().get(spec.suite.partition(":")[0])
     if config is None:
         raise UserError(f"suite {spec.suite} has no entry in configs/suites.yaml: add its metrics there")
-    metrics = config.metrics + (("judge",) if spec.judge and "judge" not in config.metrics else ())
+    for metric in config.metrics:
+        SCORERS.get(metric)
+    metrics = config.metrics + (("judge",) if spec.judge and not JUDGED & set(config.metrics) else ())
     protocol = replace(config.protocol, budget=spec.budget or config.protocol.budget)
     setup = Setup(method, Switches.without(*spec.switches), protocol, metrics)
     size = suite.size if suite.size is not None else sum(1 for _ in suite.tasks())
@@ -107,13 +109,6 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
     backend = make_backend(spec.model, spec.api_base)
     judge = make_backend(spec.judge, spec.api_base) if spec.judge else backend
     return Run(spec, suite, total, setup, settings, backend, judge)
-
-
-def self_judged(settings: Mapping[str, Any]) -> bool:
-    """Whether a language model judges its own answers in this run."""
-    judged = {"judge", "rubric"} & set(settings["metrics"])
-    own = settings["judge"] in (None, settings["model"])
-    return bool(judged) and own and "model" in settings["model"]
 
 
 def new_folder(root: Path, label: str) -> Path:
@@ -161,26 +156,20 @@ def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
 async def _run_all(run: Run, journal: Journal, workers: int, watcher: Watcher) -> None:
     watcher.begin(f"{run.spec.suite} {run.spec.method} {run.spec.model}", run.total)
     builds = Builds(run.setup, Ledger(run.backend, journal.add_reply))
-    # Pulled by the workers one at a time, so that only histories in work are held.
-    todo: Iterator[tuple[int, Task]] = enumerate(itertools.islice(run.suite.tasks(), run.total))
 
-    async def work() -> None:
-        for ordinal, task in todo:
-            watcher.started()
-            began = time.perf_counter()
-            ledgers = Ledger(run.backend, journal.add_reply), Ledger(run.judge, journal.add_reply)
-            record = await run_item(task, run.setup, *ledgers, builds)
-            journal.add_record(ordinal, record, time.perf_counter() - began)
-            watcher.finished(record)
+    async def work(piece: tuple[int, Task]) -> None:
+        ordinal, task = piece
+        watcher.started()
+        began = time.perf_counter()
+        ledgers = Ledger(run.backend, journal.add_reply), Ledger(run.judge, journal.add_reply)
+        record = await run_item(task, run.setup, *ledgers, builds)
+        journal.add_record(ordinal, record, time.perf_counter() - began)
+        watcher.finished(record)
 
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(workers, run.total)):
-                group.create_task(work())
-    except* CallError as errors:
-        raise UserError(
-            f"the run stopped: {errors.exceptions[0]}; its records so far are kept", Exit.ABORTED
-        ) from errors
+        # Tasks are pulled one at a time, so that only histories in work are held.
+        todo = enumerate(itertools.islice(run.suite.tasks(), run.total))
+        await in_parallel(todo, work, workers)
     finally:
         await run.backend.close()
         if run.judge is not run.backend:

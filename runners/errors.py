@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from rdforget.errors import MendableError
+
 
 class Exit(IntEnum):
     DONE = 0
@@ -16,8 +18,8 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class UserError(Exception):
-    """Something a user can mend, in one sentence that names the thing, the value and the fix."""
+class UserError(MendableError):
+    """A MendableError of the command line, with the exit code that it ends in."""
 
     def __init__(self, message: str, code: Exit = Exit.USAGE) -> None:
         super().__init__(message)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from rdforget.calls.base import Call, Reply
-from rdforget.records import Record
+from rdforget.records import CallRecord, Record, Score
 
 FILE = "journal.sqlite"
 _SCHEMA = """
@@ -24,22 +25,29 @@ CREATE TABLE replies (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL, finish_reason TEXT NOT NULL
 );
 CREATE INDEX replies_by_key ON replies (key);
+CREATE TABLE rejudged (
+    ordinal INTEGER NOT NULL, judge TEXT NOT NULL, prompts TEXT NOT NULL, scores TEXT NOT NULL, calls TEXT NOT NULL
+);
 CREATE TABLE memories (sha256 TEXT PRIMARY KEY, content TEXT NOT NULL);
 CREATE TABLE records (
     ordinal INTEGER PRIMARY KEY, item TEXT NOT NULL UNIQUE, content TEXT NOT NULL, seconds REAL NOT NULL
 );
 """
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_SCORES: TypeAdapter[tuple[Score, ...]] = TypeAdapter(tuple[Score, ...])
+_CALLS: TypeAdapter[tuple[CallRecord, ...]] = TypeAdapter(tuple[CallRecord, ...])
 
 
 class Journal:
     """Append-only store of one run folder."""
 
     def __init__(self, folder: Path) -> None:
+        new = not (folder / FILE).exists()
         self._db = sqlite3.connect(folder / FILE, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA)
+        if new:
+            self._db.executescript(_SCHEMA)
 
     def add_reply(self, call: Call, reply: Reply) -> None:
         """Keep what a model said, before it is parsed."""
@@ -62,6 +70,21 @@ class Journal:
                 "INSERT INTO records VALUES (?, ?, ?, ?)", (ordinal, record.query.id, _dump(content), seconds)
             )
 
+    def add_rejudged(
+        self, ordinal: int, judge: str, prompts: str, scores: tuple[Score, ...], calls: tuple[CallRecord, ...]
+    ) -> None:
+        """Keep what another judge gave the answer at position `ordinal`; earlier scores stay."""
+        self._db.execute(
+            "INSERT INTO rejudged VALUES (?, ?, ?, ?, ?)",
+            (
+                ordinal,
+                judge,
+                prompts,
+                _dump(_SCORES.dump_python(scores, mode="json")),
+                _dump(_CALLS.dump_python(calls, mode="json")),
+            ),
+        )
+
     def close(self) -> None:
         # A finished run is one file to copy, and reading it leaves nothing beside it.
         self._db.execute("PRAGMA journal_mode=DELETE")
@@ -69,12 +92,16 @@ class Journal:
 
 
 def read_records(folder: Path) -> Iterator[Record]:
-    """The records of a run folder in the order of the suite."""
+    """The records of a run folder in the order of the suite, with the scores of judges that came later."""
     db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)
     try:
         memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
-        for (text,) in db.execute("SELECT content FROM records ORDER BY ordinal"):
+        later: defaultdict[int, list[Any]] = defaultdict(list)
+        for ordinal, scores in db.execute("SELECT ordinal, scores FROM rejudged ORDER BY rowid"):
+            later[ordinal] += json.loads(scores)
+        for ordinal, text in db.execute("SELECT ordinal, content FROM records ORDER BY ordinal"):
             content = json.loads(text)
+            content["scores"] += later[ordinal]
             if content["trace"]:
                 content["trace"]["memory"] = memories[content["trace"]["memory"]]
             yield _RECORD.validate_python(content)

@@ -13,6 +13,7 @@ from typing import Any
 from tabulate import tabulate
 
 from rdforget.records import AnswerOutcome, Record, Verdict
+from rdforget.scoring.metrics import JUDGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Cell:
     """Questions that the metric does not apply to."""
     n_total: int
     """Questions selected: completed + failed + excluded."""
+    self_judged: bool
+    """A language model gave the verdicts on its own answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,15 @@ class Summary:
     judge_failures: int
     disagreements: int
     """Questions where the headline rule and the strict value differ."""
+    no_explicit_option: int
+    """Options credited to a reply that names none explicitly, such as by the article "a"."""
     failures: dict[str, int]
+
+
+def self_judged(settings: Mapping[str, Any]) -> bool:
+    """Whether a language model judges its own answers; `settings` as in the manifest."""
+    own = settings["judge"] in (None, settings["model"])
+    return own and bool(JUDGED & set(settings["metrics"])) and "model" in settings["model"]
 
 
 def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str) -> list[Cell]:
@@ -79,6 +90,7 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
                 n_failed=failed,
                 n_excluded=excluded,
                 n_total=len(records),
+                self_judged=metric in JUDGED and self_judged(settings),
             )
         )
     return cells
@@ -99,6 +111,7 @@ def summary_of(records: Sequence[Record]) -> Summary:
         disagreements=sum(
             values.get("rule_strict") is not None and values["rule"] != values["rule_strict"] for values in scores
         ),
+        no_explicit_option=sum(s.detail == "no_explicit_option" for r in records for s in r.scores),
         failures=dict(Counter(f"{r.failure.stage}: {r.failure.kind}" for r in records if r.failure)),
     )
 
@@ -114,9 +127,11 @@ class Outcome:
 def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
     """A row a run. Metrics are in percent over completed evaluations, `n/a` where nothing completed.
 
-    Bounds and counts are those of the headline: a missing evaluation counted as wrong, and as right.
+    Bounds and counts are those of the headline: a missing evaluation counted as wrong, and as right. Where a
+    model judges itself in one of the rows, a column says in which.
     """
     metrics = list(dict.fromkeys(cell.metric for outcome in outcomes for cell in outcome.cells))
+    judged = any(cell.self_judged for outcome in outcomes for cell in outcome.cells)
     rows = []
     for outcome in outcomes:
         head, values = outcome.cells[0], {cell.metric: cell.value for cell in outcome.cells}
@@ -128,6 +143,11 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
                 "model": head.model,
                 "B": str(head.budget),
                 **{metric: _shown(values.get(metric)) for metric in metrics},
+                **(
+                    {"judged by": "itself" if any(c.self_judged for c in outcome.cells) else "another"}
+                    if judged
+                    else {}
+                ),
                 "bounds": _shown(head.low) + (f" to {_shown(head.high)}" if head.n_failed else ""),
                 "selected": str(head.n_total),
                 "completed": str(head.n_completed),
@@ -142,11 +162,11 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
     return rows
 
 
-def write_tables(folder: Path, outcomes: Sequence[Outcome]) -> None:
-    """`table.md`, a row a run, and `table.csv`, a row a metric, in a run or sweep folder."""
+def write_tables(folder: Path, outcomes: Sequence[Outcome], name: str = "table") -> None:
+    """`<name>.md`, a row a run, and `<name>.csv`, a row a metric, in a run or sweep folder."""
     markdown = tabulate(rows_of(outcomes), headers="keys", tablefmt="github", disable_numparse=True)
-    (folder / "table.md").write_text(markdown + "\n", "utf-8")
-    with (folder / "table.csv").open("w", encoding="utf-8", newline="") as file:
+    (folder / f"{name}.md").write_text(markdown + "\n", "utf-8")
+    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in fields(Cell)])
         for cell in (cell for outcome in outcomes for cell in outcome.cells):

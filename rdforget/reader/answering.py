@@ -18,7 +18,7 @@ from rdforget.reader.question import Question, analyse
 from rdforget.records import Entry, Query, Status
 
 UNAVAILABLE = "The information is not available."
-_LEAST = 0.2
+_LEAST = 0.0
 """Score of a path that still counts as an answer."""
 
 

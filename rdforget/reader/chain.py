@@ -24,12 +24,15 @@ _UNUSED, _BRIDGE, _LAST_BRIDGE, _WRONG_KIND = 0.6, 0.7, 0.7, 1.0
 _FIRST, _INVERSION, _BACKWARD, _HOP, _UNSURE, _LEFT_OUT = 0.4, 0.25, 0.3, 0.05, 0.8, 0.5
 _MEANS = 0.25
 """Weight from which a word counts as meaning a hop."""
-_GUESSED = 0.2
+_GUESSED = 0.5
 """A hop that only faint words mean."""
 _ODD_KIND = 0.3
-"""An organisation for "who"."""
+"""An organisation for "who", a subject for "in which language"."""
 _SPLIT, _ASTRAY = 0.4, 0.3
 """One hop meant by words on both sides of another hop's; a relative clause that does not begin with the first hop."""
+_WHO = frozenset({"person", "organisation", "school"})
+_NO_SUBJECTS = frozenset({"language", "continent", "genre"})
+"""Kinds that things are said in, lie on or belong to, but of which hardly a relation starts."""
 _FAR, _END = 0.0005, 60
 """What breaks ties between hops: a share of the distance in words, and the distance of words behind the name."""
 _RETURN = 0.4
@@ -128,13 +131,13 @@ class _Scorer:
         return row
 
     def _fit(self, mention: Mention, hops: Hops) -> float:
-        cues, asked, kind = self._question.cues, self._question.asked, value_type(hops[-1])
+        cues = self._question.cues
         rows = [self._row(relation) for relation in hops]
         assigned = self._assign(mention, rows)
-        strongest = [
-            max((row[at] for at, to in assigned.items() if to == hop), default=0.0) for hop, row in enumerate(rows)
-        ]
-        score = sum(rows[hop][at] for at, hop in assigned.items())
+        weights = [[row[at] for at, to in assigned.items() if to == hop] for hop, row in enumerate(rows)]
+        strongest = [max(found, default=0.0) for found in weights]
+        # Many faint words for a hop are no better than one.
+        score = sum(most if most <= FAINT else sum(found) for most, found in zip(strongest, weights, strict=True))
         score -= _UNUSED * sum(cue.worth for at, cue in enumerate(cues) if at not in assigned)
         score -= _BRIDGE * sum(weight < _MEANS for weight in strongest)
         score -= _GUESSED * sum(_MEANS <= weight <= FAINT for weight in strongest)
@@ -142,12 +145,22 @@ class _Scorer:
         score -= sum(self._backward_cost(relation) for relation in hops)
         score -= _RETURN * sum(back == BACK + there for there, back in pairwise(hops))
         score -= _HOP * len(hops) + _UNSURE * (not mention.sure)
-        if asked and kind and not any(fits(wanted, kind) for wanted in asked):
-            score -= _ODD_KIND if (kind, *asked) == ("organisation", "person") else _WRONG_KIND
+        score -= self._kind_cost(hops[-1])
         first = next((at for at, cue in enumerate(cues) if cue.worth > 0), None)
-        if first is not None and rows[-1][first] > 0:
-            score += _FIRST
+        if first is not None:
+            score += _FIRST * rows[-1][first]
         return score - self._disorder(mention, rows, assigned)
+
+    def _kind_cost(self, relation: str) -> float:
+        """Cost of a last relation whose values are not what is asked for."""
+        asked, kind = self._question.asked, value_type(relation)
+        if not asked or any(fits(wanted, kind) for wanted in asked if kind):
+            return 0.0
+        if relation.startswith(BACK):
+            return _WRONG_KIND if asked & _NO_SUBJECTS else _ODD_KIND if asked - {"person"} else 0.0
+        if kind is None or {kind, *asked} <= _WHO:
+            return 0.0 if kind is None else _ODD_KIND
+        return _WRONG_KIND
 
     def _backward_cost(self, relation: str) -> float:
         """Reading backward costs less where a word means just that, or the relation holds both ways."""
@@ -164,12 +177,15 @@ class _Scorer:
         Where words fit two hops alike, those farther from the name go to the later hop; a verb at the end,
         as in "where was the R2 of the R1 of E born", goes with the question word.
         """
+        cues = self._question.cues
+        behind = next((at for at, cue in enumerate(cues) if cue.start >= mention.end and cue.weights), -1)
         best: dict[int, tuple[float, dict[int, int]]] = {0: (0.0, {})}
-        for at, cue in enumerate(self._question.cues):
+        for at, cue in enumerate(cues):
             step: dict[int, tuple[float, dict[int, int]]] = {}
             for mask, (value, assigned) in best.items():
                 choices = [(mask, value - _UNUSED * cue.worth, assigned)]
-                away = abs(cue.start - mention.start) if cue.start < mention.start or mention.clause else _END
+                near = cue.start < mention.start or (mention.clause and at == behind)
+                away = abs(cue.start - mention.start) if near else _END
                 for hop, row in enumerate(rows):
                     if row[at] > 0:
                         after = mask | 1 << hop if row[at] >= _MEANS else mask

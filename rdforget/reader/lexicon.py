@@ -32,6 +32,7 @@ _FUNCTION_WORDS = frozenset(
         "their one same s t can could will would currently current now also into about under than then if not",
     )
 )
+_POSSESSIVES = frozenset({"his", "her", "their", "it"})
 _IRREGULAR = dict(
     pair.split(":")
     for pair in re.findall(
@@ -40,7 +41,7 @@ _IRREGULAR = dict(
         "taught:teach took:take taken:take gave:give given:give held:hold led:lead went:go gone:go won:win knew:know "
         "known:know began:begin begun:begin drew:draw drawn:draw ran:run met:meet lost:lose grew:grow grown:grow "
         "rose:rise arose:arise bought:buy sold:sell chose:choose chosen:choose saw:see seen:see brought:bring "
-        "dying:die does:do did:do children:child",
+        "dying:die originator:founder originators:founder does:do did:do children:child",
     )
 )
 _TOKEN = re.compile(r"\w+[+#]*")
@@ -64,6 +65,8 @@ class Lexicon:
     """Stems of question words -> relations, with weights."""
     types: Mapping[Phrase, frozenset[str]]
     """Stems of type words -> kinds of value."""
+    loose: Mapping[Phrase, Phrase]
+    """A cue of several words without possessive pronouns -> the cue: "breathe last" for "breathe his last"."""
     symmetric: frozenset[str]
     by_noun: frozenset[str]
     longest_noun: int = field(default=0)
@@ -83,6 +86,11 @@ def tokens(text: str) -> list[str]:
 
 def stems(text: str) -> Phrase:
     return tuple(map(stem, tokens(text)))
+
+
+def bare(phrase: Phrase) -> Phrase:
+    """A phrase, in stems, without possessive pronouns."""
+    return tuple(word for word in phrase if word not in _POSSESSIVES)
 
 
 def is_function_word(word: str) -> bool:
@@ -132,6 +140,7 @@ def lexicon() -> Lexicon:
         descriptions=tuple(descriptions),
         cues=cues,
         types=types,
+        loose={core: phrase for phrase in sorted(cues, reverse=True) if len(core := bare(phrase)) > 1},
         symmetric=frozenset(name for name, entry in relations.items() if entry.get("symmetric")),
         by_noun=frozenset(name for name, entry in relations.items() if entry.get("by_noun")),
         longest_noun=max(map(len, nouns)),
@@ -172,4 +181,4 @@ def _inherit(cues: dict[Phrase, dict[str, float]]) -> None:
         while core and is_function_word(core[0]):
             core.pop(0)
         for name, weight in cues.get(tuple(core), {}).items() if len(core) < len(phrase) else ():
-            weights[name] = max(weights.get(name, 0.0), weight)
+            weights[name] = max(weights.get(name, 0.0), weight * LIKELY)

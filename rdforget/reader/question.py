@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from rdforget.reader.facts import Graph
-from rdforget.reader.lexicon import BACK, FAINT, LIKELY, SURE, is_function_word, lexicon, open_cues, stem
+from rdforget.reader.lexicon import BACK, FAINT, LIKELY, SURE, bare, is_function_word, lexicon, open_cues, stem
 from rdforget.text import fold
 
 _WORD = re.compile(r"\w+[+#]*")
@@ -45,7 +46,21 @@ _COMPATIBLE = {
 _MAX_PARTIAL = 3
 """Names that may share a part before the part says nothing."""
 _RELATIVES = frozenset({"that", "which", "whom", "where"})
-_FAMILY = frozenset({"place", "city", "country", "continent", "person", "language", "religion", "sport", "genre"})
+_FAMILY = frozenset(
+    {
+        "place",
+        "city",
+        "country",
+        "continent",
+        "person",
+        "language",
+        "religion",
+        "sport",
+        "genre",
+        "organisation",
+        "school",
+    }
+)
 """Kinds that rule out the values of other kinds when a question asks for them."""
 
 
@@ -116,7 +131,7 @@ def fits(kind: str, value_type: str) -> bool:
 
 def analyse(text: str, graph: Graph, speakers: tuple[str, ...] = ()) -> Question:
     """The question over the names of a graph; `speakers` are who "I" may be."""
-    spans = [(found.group(), fold(found.group())) for found in _WORD.finditer(text)]
+    spans = [(found.group(), fold(found.group())) for found in _WORD.finditer(unicodedata.normalize("NFC", text))]
     mentions = _mentions(spans, graph) or _partial_mentions(spans, graph)
     if re.search(r"\b(?:I|[Mm]y|me)\b", text):
         mentions += [Mention(who, -1, -1, True) for who in speakers]
@@ -191,21 +206,30 @@ def _cues(words: list[str]) -> list[Cue]:
     cues = []
     at = 0
     while at < len(words):
-        for length in range(min(lex.longest_cue, len(words) - at), 0, -1):
-            phrase = tuple(roots[at : at + length])
-            weights, kinds = lex.cues.get(phrase), lex.types.get(phrase, frozenset())
-            if weights or kinds:
-                worth = max(weights.values()) if weights else 0.0 if "person" in kinds else _TYPE_WORTH
-                if weights and worth <= FAINT:
-                    worth = _TYPE_WORTH
-                cues.append(Cue(at, phrase, weights or {}, kinds, worth))
-                at += length
-                break
-        else:
-            if words[at] and not is_function_word(words[at]):
-                cues.append(Cue(at, (roots[at],), {}, frozenset(), 0.0))
-            at += 1
+        phrase, length = _longest_cue(roots, at)
+        if length:
+            weights, kinds = lex.cues.get(phrase, {}), lex.types.get(phrase, frozenset())
+            worth = max(weights.values(), default=0.0)
+            if worth <= FAINT:
+                worth = _TYPE_WORTH if weights or "person" not in kinds else 0.0
+            cues.append(Cue(at, phrase, weights, kinds, worth))
+        elif words[at] and not is_function_word(words[at]):
+            cues.append(Cue(at, (roots[at],), {}, frozenset(), 0.0))
+        at += length or 1
     return cues
+
+
+def _longest_cue(roots: list[str], at: int) -> tuple[tuple[str, ...], int]:
+    """The longest phrase of the lexicon at a position and its words; function words inside may differ."""
+    lex = lexicon()
+    for length in range(min(lex.longest_cue, len(roots) - at), 0, -1):
+        window = tuple(roots[at : at + length])
+        if window in lex.cues or window in lex.types:
+            return window, length
+        edges = is_function_word(window[0]) or is_function_word(window[-1])
+        if length > 2 and "" not in window and not edges and (phrase := lex.loose.get(bare(window))):
+            return phrase, length
+    return (), 0
 
 
 def _asked(words: list[str]) -> frozenset[str]:

@@ -1,25 +1,52 @@
-"""The binary judge score (Sec. 4.3): correct, wrong, or no verdict, never a 0 by default."""
+"""The binary judge score (Sec. 4.3): correct, wrong, or no verdict, never a 0 by default.
+
+The asking that it shares with the rubric score stands here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from rdforget.calls import judge as role
-from rdforget.calls.base import Caller
+from rdforget.calls.base import Call, Caller
+from rdforget.calls.parsing import strip_reasoning
 from rdforget.models.base import CallError
 from rdforget.records import Gold, Protocol, Query, Score, Verdict
 
+T = TypeVar("T")
+
 
 async def score(query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol) -> Score:
-    """Ask for a verdict, once more when the reply holds none; a judge that fails gives no value."""
+    """The metric `judge`: 1, 0, or None with its cause in `detail` where no verdict could be had.
+
+    A question that has no reference answer, and where right is not to abstain, is excluded. Raises CallError only
+    for a refused key.
+    """
+    if not gold.abstention and not any(text.strip() for text in gold.answers):
+        return Score("judge", None, Verdict.EXCLUDED)
     call = role.build(query, gold, answer, protocol)
-    try:
-        for repeat in range(2):
-            verdict = role.parse((await caller(replace(call, repeat=repeat))).text)
-            if verdict is not Verdict.INVALID:
-                return Score("judge", float(verdict is Verdict.CORRECT), verdict)
-    except CallError as error:
-        if error.kind == "auth":
-            raise
-        return Score("judge", None, Verdict.INVALID, f"{error.kind}: {error}")
-    return Score("judge", None, Verdict.INVALID, "parse: the reply holds no verdict")
+    verdict, cause = await ask(call, role.parse, Verdict.INVALID, caller)
+    return Score("judge", None if cause else float(verdict is Verdict.CORRECT), verdict, cause)
+
+
+async def ask(call: Call, parse: Callable[[str], T], invalid: T, caller: Caller) -> tuple[T, str]:
+    """What `parse` reads in the reply, with "", or `invalid` with the cause as `kind: message`.
+
+    A reply that reads `invalid` is asked for once more, with `repeat` 1, and is then of the kind `parse`. One that
+    the output cap left empty would be so again under the same cap: it is of the kind `truncated` at once. Raises
+    CallError only for a refused key.
+    """
+    for repeat in range(2):
+        try:
+            reply = await caller(replace(call, repeat=repeat))
+        except CallError as error:
+            if error.kind == "auth":
+                raise
+            return invalid, f"{error.kind}: {error}"
+        if reply.finish_reason == "length" and not strip_reasoning(reply.text):
+            return invalid, f"truncated: the output cap of {call.max_output_tokens} tokens left no reply"
+        if (found := parse(reply.text)) != invalid:
+            return found, ""
+    return invalid, f"parse: two replies of role {call.role} cannot be read"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdforget.errors import MendableError
 from rdforget.records import Task
 
+_DIGITS = re.compile(r"(\d+)")
 
-class DataError(Exception):
+
+class DataError(MendableError):
     """Data that is missing or broken, in one sentence that names the file, the row and the fix."""
 
 
@@ -61,7 +65,9 @@ def find_parts(data_dir: Path, folder: str, name: str) -> tuple[Path, ...]:
     for root in (data_dir / folder, data_dir):
         parts = [*root.glob(f"{stem}.*.{extension}"), *root.glob(f"{stem}.*.{extension}.gz")]
         if parts:
-            return tuple(sorted(parts))
+            return tuple(
+                sorted(parts, key=lambda path: [int(n) if n.isdigit() else n for n in _DIGITS.split(path.name)])
+            )
     return ()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from rdforget.plugins import Registry, UnknownNameError
-from rdforget.suites.base import DataError, Suite, find_file
+from rdforget.suites.base import DataError, Suite, find_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class SuiteSpec:
     """File names, one of which in `<data dir>/<folder>` or `<data dir>` will do; none if generated."""
     expected: int | None = None
     """Number of questions in the paper, where it names one."""
+    on_hub: bool = True
+    """Whether the loader takes the data from the hub when no folder is given."""
 
     def load(self, variant: str, data_dir: Path | None) -> Suite:
         module, _, function = self.loader.partition(":")
@@ -37,6 +39,25 @@ class SuiteSpec:
 
 
 SUITES: dict[str, SuiteSpec] = {
+    "amb-text": SuiteSpec(
+        title="LoCoMo conversation 1 up to each question's session, text only",
+        loader="rdforget.suites.amb_text:load",
+        origin="github s010m00n/AgentMemoryBench, data/locomo/locomo0.json",
+        licence="CC BY-NC 4.0 (LoCoMo)",
+        folder="locomo",
+        files=("locomo0.json",),
+        expected=86,
+        on_hub=False,
+    ),
+    "lme-ku": SuiteSpec(
+        title="LongMemEval oracle, knowledge updates",
+        loader="rdforget.suites.lme_ku:load",
+        origin="hub xiaowu0162/longmemeval-cleaned, longmemeval_oracle.json",
+        licence="MIT",
+        folder="longmemeval",
+        files=("longmemeval_oracle.json",),
+        expected=78,
+    ),
     "mab-fc": SuiteSpec(
         title="MemoryAgentBench, fact consolidation",
         loader="rdforget.suites.mab_fc:load",
@@ -52,6 +73,30 @@ SUITES: dict[str, SuiteSpec] = {
             "data/Conflict_Resolution-00000-of-00001.parquet",
         ),
         expected=100,
+    ),
+    "beam": SuiteSpec(
+        title="BEAM 100K: updates, contradictions, time and preferences over whole chats",
+        loader="rdforget.suites.beam:load",
+        origin="hub Mohammadta/BEAM, split 100K; github mohammadtavakoli78/BEAM, chats/100K",
+        licence="CC BY-SA 4.0 (stated by the hub's card)",
+        variants="truncated (chat_trunecated.json where there is one; folders only)",
+        folder="beam",
+        files=(
+            "100K/1/chat.json",
+            "100K.parquet",
+            "100K-00000-of-00001.parquet",
+            "data/100K-00000-of-00001.parquet",
+        ),
+        expected=150,
+    ),
+    "personamem": SuiteSpec(
+        title="PersonaMem-v1 32k, four options a question",
+        loader="rdforget.suites.personamem:load",
+        origin="hub bowen-upenn/PersonaMem-v1, questions_32k.csv and shared_contexts_32k.jsonl",
+        licence="MIT",
+        folder="personamem",
+        files=("questions_32k.csv",),
+        expected=579,
     ),
     "synthetic-fc": SuiteSpec(
         title="Made-up fact consolidation of any size",
@@ -80,10 +125,11 @@ def load_suite(name: str, data_dir: Path | None) -> Suite:
 
 
 def is_ready(name: str, data_dir: Path | None) -> str:
-    """Whether the data is at hand: `generated`, `local: <file name>` or what is missing. Reads no data."""
+    """Whether the data is at hand: `generated`, `local: <file names>` or what is missing. Reads no data."""
     spec = _spec(name.partition(":")[0])
     if not spec.files:
         return spec.origin
-    if data_dir and (path := find_file(data_dir, spec.folder, *spec.files)):
-        return f"local: {path.name}"
-    return "needs --data-dir or network"
+    for file in spec.files:
+        if data_dir and (paths := find_parts(data_dir, spec.folder, file)):
+            return f"local: {', '.join(path.name for path in paths)}"
+    return "needs --data-dir or network" if spec.on_hub else f"needs `rdf data fetch {name}`"

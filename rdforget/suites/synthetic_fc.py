@@ -10,15 +10,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rdforget.plugins import nearest
 from rdforget.records import Gold, History, Observation, Query, Task
 from rdforget.scoring.rule import paper_rule
 from rdforget.suites._names import Namer, Relation, evolution_frames, relations, relations_of
+from rdforget.suites._parameters import GeneratedParameters
 from rdforget.suites.base import DataError, Source, Suite
 
 NAME = "synthetic-fc"
@@ -36,8 +36,12 @@ _CALM = 5  # every fifth current question may do without a revised fact on its w
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class Parameters(GeneratedParameters):
     """What stands in the variant, as `facts=400,seed=7`."""
+
+    suite = NAME
+    version = VERSION
+    shares = ("historical", "evolution")
 
     facts: int = field(default=400, metadata={"range": (1, 1_000_000)})
     revisions: float = field(default=0.3, metadata={"range": (0, 0.6)})
@@ -50,46 +54,6 @@ class Parameters:
     evolution: float = field(default=0.1, metadata={"range": (0, 1)})
     """Share of questions for all values in order."""
     seed: int = field(default=7, metadata={"range": (0, 2**63 - 1)})
-
-    @classmethod
-    def parse(cls, variant: str) -> Parameters:
-        """DataError names the key, what it may be, or the nearest key that there is."""
-        known = {item.name: item for item in fields(cls)}
-        given: dict[str, int | float] = {}
-        for part in filter(None, (part.strip() for part in variant.split(","))):
-            key, _, text = (side.strip() for side in part.partition("="))
-            if key not in known:
-                raise DataError(f"{NAME}: {nearest('parameter', key, known)}")
-            if key in given:
-                raise DataError(f"{NAME}: {key} is given twice")
-            default: Any = known[key].default
-            kind: type[int | float] = type(default)
-            low, high = known[key].metadata["range"]
-            try:
-                given[key] = kind(text)
-            except ValueError:
-                given[key] = math.nan
-            if not low <= given[key] <= high:
-                number = "a whole number" if kind is int else "a number"
-                raise DataError(f"{NAME}: {key}={text} is not {number} from {low} to {high}")
-        parameters = cls(**given)  # type: ignore[arg-type]  # each value has the type of its default
-        if parameters.historical + parameters.evolution > 1:
-            raise DataError(f"{NAME}: historical and evolution are shares of the questions, so at most 1 together")
-        return parameters
-
-    @property
-    def name(self) -> str:
-        """The suite's name with the parameters that are not the default."""
-        given = [
-            f"{item.name}={getattr(self, item.name)}"
-            for item in fields(self)
-            if getattr(self, item.name) != item.default
-        ]
-        return f"{NAME}:{','.join(given)}" if given else NAME
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(f"{NAME} {VERSION} {asdict(self)}".encode()).hexdigest()
 
 
 @dataclass(slots=True)

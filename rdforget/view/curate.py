@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rdforget.calls import curate as role
 from rdforget.calls.base import Caller
 from rdforget.calls.curate import Curation, Item
 from rdforget.records import Entry, History, Protocol, Query, Status, Switches
-from rdforget.text import overlap, word_set
+from rdforget.text import one_line, overlap, word_set
 from rdforget.view.chunk import chunks
 from rdforget.view.materialize import normalise_slot
 
@@ -82,9 +82,11 @@ def lexical_fallback(history: History, query: Query, lines: int) -> tuple[Entry,
     Used when the memory is empty. Lines that share no word with the question only fill up the number.
     """
     wanted = word_set(query.text)
-    seen = [observation for observation in history.observations if observation.text.strip()]
-    ranked = sorted(seen, key=lambda observation: -overlap(wanted, observation.line))[:lines]
+    source = [
+        replace(seen, text=line) for seen in history.observations for line in seen.text.splitlines() if line.strip()
+    ]
+    ranked = sorted(source, key=lambda seen: -overlap(wanted, seen.line))[:lines]
     return tuple(
-        Entry(id=f"m{number}", text=o.line.strip(), status=Status.ACTIVE, when=o.when, evidence=o.line)
-        for number, o in enumerate(ranked, start=1)
+        Entry(f"m{number}", one_line(seen.line), Status.ACTIVE, when=seen.when, evidence=seen.line)
+        for number, seen in enumerate(ranked, start=1)
     )

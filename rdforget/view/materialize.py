@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rdforget.calls.curate import Item
+from rdforget.dates import parse_date
 from rdforget.records import Entry, Status, Switches
 from rdforget.text import fold, one_line
 
@@ -18,6 +19,17 @@ def normalise_slot(raw: str) -> str | None:
     if len(parts) < 2 or not parts[0] or not parts[1]:
         return None
     return "|".join(parts if len(parts) > 2 else [*parts, ""])
+
+
+def stated(item: Item) -> str:
+    """The text of an item, on one line, with its validity time where that is a date and the text lacks it.
+
+    The answer model sees the text alone (eq. 3 counts it alone), so a date that it needs must be in there.
+    Numbers of a list, such as `#12`, are no dates: they order the source and are not shown.
+    """
+    text = one_line(item.text)
+    dated = item.when and item.when not in text and parse_date(item.when)
+    return f"{text} ({one_line(item.when or '')})" if dated else text
 
 
 def materialize(
@@ -36,7 +48,7 @@ def materialize(
 
     def add(item: Item, status: Status, superseded_by: str | None = None) -> Entry:
         slot = normalise_slot(item.slot) if switches.slot else None
-        text = one_line(item.text)
+        text = stated(item)
         entry = Entry(f"m{len(entries) + 1}", text, status, slot, superseded_by, item.when, item.evidence)
         return entries.setdefault((text, slot, status), entry)
 

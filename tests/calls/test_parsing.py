@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdforget.calls import answer, curate, judge, select
+from rdforget.calls import answer, curate, select
 from rdforget.calls.base import Reply
 from rdforget.calls.parsing import extract, strip_reasoning
-from rdforget.records import AnswerOutcome, Verdict
+from rdforget.records import AnswerOutcome
 
 WHOLE = '{"active": [{"text": "A is B", "subject": "A", "relation": "r", "scope": ""}], "replaced": []}'
 
@@ -103,33 +103,11 @@ def test_answers(text: str, finish: str, answered: str, outcome: AnswerOutcome) 
     assert (found.text, found.outcome) == (answered, outcome)
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("INCORRECT", Verdict.WRONG),
-        ("Incorrect.", Verdict.WRONG),
-        ("CORRECT", Verdict.CORRECT),
-        ("**Correct**", Verdict.CORRECT),
-        ("not correct", Verdict.WRONG),
-        ("CORRECT or INCORRECT?", Verdict.INVALID),
-        ("", Verdict.INVALID),
-        ('{"verdict": "correct"}', Verdict.CORRECT),
-        ('{"verdict": "wrong", "reason": "correct would be Metz"}', Verdict.WRONG),
-        ('{"verdict": true}', Verdict.CORRECT),
-        ('{"verdict": null}', Verdict.INVALID),
-        ("Let me see. " + '{"verdict": "wrong"}', Verdict.WRONG),
-        ("I compared both of them at length and found that they are more or less correct", Verdict.INVALID),
-    ],
-)
-def test_verdicts(text: str, verdict: Verdict) -> None:
-    assert judge.parse(text) is verdict
-
-
 json_text = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["active", "ids", "answer", "verdict", "text"]), inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["active", "ids", "answer", "text"]), inner, max_size=4)
     ),
     max_leaves=12,
 ).map(json.dumps)
@@ -146,7 +124,6 @@ def test_no_reply_raises(text: str) -> None:
     curate.parse(text)
     select.parse(text)
     answer.parse(Reply(text))
-    judge.parse(text)
 
 
 @pytest.mark.parametrize("text", ["{" * 100_000, "[" * 100_000, '{"a":' * 50_000, '{"active": [' + "[" * 100_000])

@@ -19,6 +19,8 @@ SETTINGS = {
     "switches": [],
     "protocol": {"budget": 2048},
     "metrics": ["judge"],
+    "model": {"backend": "rules"},
+    "judge": None,
 }
 BASE = Record(query("?"), Gold(("x",)))
 RIGHT = replace(BASE, scores=(Score("judge", 1.0, Verdict.CORRECT),))

@@ -11,6 +11,22 @@ from rdforget.records import Status, Switches
 from rdforget.view.materialize import materialize, normalise_slot
 from tests.builders import item
 
+@pytest.mark.parametrize(
+    ("text", "when", "shown"),
+    [
+        ("Ines ran a race", "8 May, 2023", "Ines ran a race (8 May, 2023)"),
+        ("Ines ran a race on 8 May, 2023", "8 May, 2023", "Ines ran a race on 8 May, 2023"),
+        ("Orla is in Metz", "#12", "Orla is in Metz"),
+        ("Orla is in Metz", "12", "Orla is in Metz"),
+        ("Orla is in Metz", "recently", "Orla is in Metz"),
+        ("Orla is\n in Metz", None, "Orla is in Metz"),
+    ],
+)
+def test_a_date_is_part_of_the_text_and_a_list_number_is_not(text: str, when: str | None, shown: str) -> None:
+    [entry] = materialize([Item(text, "", when)], [])
+    assert entry.text == shown
+
+
 ACTIVE = [item("Ines works at Orla", "ines|employer|current"), item("Orla is in Metz", "orla|city|hq")]
 OLDER = [
     item("Ines works at Finch", "INES|Employer|Current  "),

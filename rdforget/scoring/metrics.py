@@ -1,0 +1,47 @@
+"""The metrics by name, and those that other packages bring."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from rdforget.calls.base import Caller
+from rdforget.plugins import Registry
+from rdforget.records import Gold, Protocol, Query, Score
+from rdforget.scoring import judge, option, rubric, rule
+
+Scorer = Callable[[Query, Gold, str, Caller, Protocol], Awaitable[tuple[Score, ...]]]
+"""Question, gold and final answer in, one score or several out. A scorer that needs no model asks none."""
+
+JUDGED = frozenset({"judge", "rubric"})
+"""Metrics whose value is a model's verdict."""
+
+
+async def _rule(query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol) -> tuple[Score, ...]:
+    return rule.score(answer, gold)
+
+
+async def _option(query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol) -> tuple[Score, ...]:
+    return option.score(answer, gold)
+
+
+async def _judge(query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol) -> tuple[Score, ...]:
+    return (await judge.score(query, gold, answer, caller, protocol),)
+
+
+async def _rubric(query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol) -> tuple[Score, ...]:
+    return (await rubric.score(query, gold, answer, caller, protocol),)
+
+
+SCORERS: Registry[Scorer] = Registry(
+    "metric", "rdforget.scorers", {"rule": _rule, "option": _option, "judge": _judge, "rubric": _rubric}
+)
+
+
+async def score(
+    metrics: tuple[str, ...], query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol
+) -> tuple[Score, ...]:
+    """Every metric asked for, in order, on the final answer alone."""
+    scores: list[Score] = []
+    for metric in metrics:
+        scores += await SCORERS.get(metric)(query, gold, answer, caller, protocol)
+    return tuple(scores)

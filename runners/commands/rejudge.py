@@ -1,0 +1,33 @@
+"""`rdf rejudge`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runners.commands.options import Json, MaxErrorRate, Quiet, Workers
+
+
+def rejudge(
+    run: Annotated[str, typer.Argument(help="A run folder, its id, or the beginning of the id.")],
+    judge: Annotated[str, typer.Option(help="The judging model: a name from `rdf models`, or a litellm string.")],
+    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
+    results: Annotated[Path, typer.Option(help="Where runs and sweeps are kept.")] = Path("results"),
+    workers: Workers = 8,
+    max_error_rate: MaxErrorRate = 0.2,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Score a run's stored answers with another judge; no answer is asked for again, both scores stay."""
+    from runners.console import watching
+    from runners.output import show_result
+    from runners.rejudge import rejudge as judge_again
+    from runners.runs import Limits, find_run
+
+    folder = find_run(run, results)
+    with watching(quiet or json) as watcher:
+        result = judge_again(folder, judge, api_base, Limits(workers, max_error_rate), watcher)
+    show_result(result, as_json=json)
+    raise typer.Exit(int(result.code))
