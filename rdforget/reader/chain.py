@@ -20,23 +20,30 @@ _BEAM = 48
 _FAN_OUT = 8
 """A value shared by more subjects does not lead back to any of them."""
 
-_UNUSED, _BRIDGE, _LAST_BRIDGE, _WRONG_KIND = 0.6, 0.7, 0.7, 1.0
-_FIRST, _INVERSION, _BACKWARD, _HOP, _UNSURE, _LEFT_OUT = 0.4, 0.25, 0.3, 0.05, 0.8, 0.5
 _MEANS = 0.25
 """Weight from which a word counts as meaning a hop."""
-_GUESSED = 0.5
-"""A hop that only faint words mean."""
-_ODD_KIND = 0.3
-"""An organisation for "who", a subject for "in which language"."""
-_SPLIT, _ASTRAY = 0.4, 0.3
-"""One hop meant by words on both sides of another hop's; a relative clause that does not begin with the first hop."""
+
+# What a reading of the question gains or loses; a word that names a relation outright is worth 1.
+_UNUSED = 0.6  # a word that no hop takes, times its worth
+_BRIDGE = 0.7  # a hop that no word means
+_LAST_BRIDGE = 0.7  # and more so the last one
+_GUESSED = 0.5  # a hop that only faint words mean
+_FIRST = 0.4  # gain: the last hop is meant by the question's first words
+_WRONG_KIND = 1.0  # a value of another kind than asked for
+_ODD_KIND = 0.3  # an organisation for "who", a subject for "in which language"
+_BACKWARD = 0.3  # a hop from value to subject; twice that without a word for it
+_RETURN = 0.4  # a hop to a value and back to another subject of it
+_HOP = 0.05  # each hop
+_UNSURE = 0.8  # a name that may be an ordinary word
+_LEFT_OUT = 0.5  # another name of the question that the path does not touch
+_INVERSION = 0.25  # two hops in the wrong order
+_SPLIT = 0.4  # one hop meant by words on both sides of another hop's
+_ASTRAY = 0.3  # a relative clause at the name that does not mean the first hop
+_FAR, _END = 0.0005, 60  # breaks ties: share of the distance in words, and the distance of words behind the name
+
 _WHO = frozenset({"person", "organisation", "school"})
 _NO_SUBJECTS = frozenset({"language", "continent", "genre"})
 """Kinds that things are said in, lie on or belong to, but of which hardly a relation starts."""
-_FAR, _END = 0.0005, 60
-"""What breaks ties between hops: a share of the distance in words, and the distance of words behind the name."""
-_RETURN = 0.4
-"""Going to a value and back to another subject of it."""
 
 Hops = tuple[str, ...]
 

@@ -35,7 +35,7 @@ _KINDS = {
     "abstentions": "abstention",
 }
 """Task types by the parameters that are their shares; what is left is `current` and `knowledge-update`."""
-_PEERS = 8  # people whose values are looked at for a wrong option
+_PEERS = 200  # people whose values are looked at for a wrong option; where there are more, every listed value is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +181,7 @@ def _tell(topics: Sequence[Topic], parameters: Parameters, namer: Namer, rng: Ra
 
 
 def _place(slots: Sequence[Slot], parameters: Parameters, rng: Random) -> int:
-    """Give each statement a user turn of its own, those of a slot in later and later sessions.
-
-    The statements that have no room are taken away; their number is returned.
-    """
+    """Give each statement a turn of its own, a slot's in later and later sessions; take away and count the rest."""
     places = range(0, parameters.turns, 2)
     order = rng.sample(range(parameters.sessions), parameters.sessions)
     room = chain.from_iterable(repeat(order, len(places)))  # any `sessions` neighbours in it are different
@@ -232,7 +229,7 @@ def build_questions(chats: Sequence[Chat], parameters: Parameters) -> list[Quest
         for chat in rng.sample(chats, len(chats)):
             slots = [slot for slot in chat.slots if kind in slot.kinds]
             rng.shuffle(slots)
-            if kind == "choice":  # more telling where there is an old value
+            if kind == "choice":  # those with an old value first: it is the most telling wrong option
                 slots.sort(key=lambda slot: len(slot.tellings) == 1)
             pools.append([(chat, slot) for slot in slots])
         dealt = (pair for row in zip_longest(*pools) for pair in row if pair)
@@ -249,10 +246,8 @@ def _question(chat: Chat, slot: Slot, kind: str, rng: Random) -> Question:
             criteria = ("fit", "reason", "change")[: len(values[-2:]) + 1]
             rubric = tuple(topic.gold(sort, values[-1], values[-2:][0]) for sort in criteria)
             gold = Gold((topic.gold("fitting", values[-1]),), refs[-2:], rubric)
-        case "retraction":
-            gold = Gold((topic.gold(kind, values[-1]),), refs, abstention=True)
-        case "abstention":
-            gold = Gold((topic.gold(kind),), abstention=True)
+        case "retraction" | "abstention":
+            gold = Gold((topic.gold(kind, *values),), refs, abstention=True)
         case "choice":
             offered = [values[-1], *_wrong(chat, slot, rng)]
             rng.shuffle(offered)
@@ -267,7 +262,8 @@ def _question(chat: Chat, slot: Slot, kind: str, rng: Random) -> Question:
 def _wrong(chat: Chat, slot: Slot, rng: Random) -> list[str]:
     """Three wrong options: the old value and another person's as far as there are such, else ones never told."""
     same = chat.said[slot.topic.theme.name]
-    peers = [other.values[-1] for other in rng.sample(same, min(len(same), _PEERS)) if other is not slot]
+    same = rng.sample(same, min(len(same), _PEERS))
+    peers = [other.values[-1] for other in same if other is not slot]
     fresh = chat.namer.values(slot.topic.theme, {value for other in same for value in other.values})
     wrong: list[str] = []
     for source in (slot.values[-2:-1], peers, fresh, fresh, fresh):
@@ -288,22 +284,18 @@ def load(variant: str, data_dir: Path | None) -> Suite:
     questions = build_questions(chats, parameters)
     if not questions:
         raise DataError(f"{NAME}: these chats give no question of this kind: raise facts, sessions or turns")
+    prefix = f"{NAME}:{parameters.sha256[:8]}"
 
     def tasks() -> Iterator[Task]:
         for chat, asked in groupby(enumerate(questions), key=lambda item: item[1].chat.number):
             history, date = write_chat(chats[chat], parameters)
             for number, (_, kind, text, gold, options) in asked:
-                name = f"{NAME}:{parameters.sha256[:8]}:{number:04d}"
-                yield Task(Query(name, parameters.name, text, kind, date, options), history, gold)
+                query = Query(f"{prefix}:{number:04d}", parameters.name, text, kind, date, options)
+                yield Task(query, history, gold)
 
     lacking = (
         (sum(chat.unsaid for chat in chats), "statements found no room in the turns."),
         (parameters.questions - len(questions), f"of {parameters.questions} questions could not be built."),
     )
-    return Suite(
-        name=parameters.name,
-        tasks=tasks,
-        sources=(Source(NAME, parameters.sha256),),
-        size=len(questions),
-        notes=tuple(f"{number} {text}" for number, text in lacking if number),
-    )
+    notes = tuple(f"{number} {text}" for number, text in lacking if number)
+    return Suite(parameters.name, tasks, (Source(NAME, parameters.sha256),), len(questions), notes=notes)
