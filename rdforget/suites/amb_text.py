@@ -16,13 +16,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rdforget.dates import parse_date
 from rdforget.records import Gold, History, Observation, Query, Task
-from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_parts, read_text
+from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_parts
+from rdforget.suites.rows import field, gold_text, read_list
 
 NAME = "amb-text"
 FOLDER = "locomo"
@@ -44,9 +44,6 @@ _SESSION = re.compile(r"session_(\d+)", re.ASCII)
 _BETWEEN_REFS = re.compile(r"[;,\s]+")
 _FIX = f"put data/locomo/{FILE} of github s010m00n/AgentMemoryBench into the data folder or {FOLDER}/ in it"
 _TURN = ("dia_id", "speaker", "text")
-_TYPES = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
-
-T = TypeVar("T")
 
 
 class Conversation(NamedTuple):
@@ -72,11 +69,13 @@ def load(variant: str, data_dir: Path | None) -> Suite:
     if len(paths) != 1:
         raise DataError(f"{data_dir} holds {len(paths) or 'no'} copies of {FILE}: {_FIX}, or `rdf data fetch {NAME}`")
     [path] = paths
-    text = read_text(path)
-    tasks = _tasks(_first_row(text, path), str(path))
+    rows = read_list(path)
+    if not rows:
+        raise DataError(f"{path} is not a list that begins with a conversation: {_FIX}")
+    tasks = _tasks(rows[0], str(path))
     kept = tuple(tasks)
     note = f"{path.name} is not the official file: the rule keeps {len(kept)} questions, not the paper's {len(KEPT)}."
-    if kept != KEPT and hashlib.sha256(text.encode()).hexdigest() == OFFICIAL:
+    if kept != KEPT and file_sha256(path) == OFFICIAL:
         raise DataError(f"{path} is official, yet {NAME} keeps other questions of it than it did: report this defect")
     return Suite(
         name=NAME,
@@ -88,39 +87,16 @@ def load(variant: str, data_dir: Path | None) -> Suite:
     )
 
 
-def _first_row(text: str, path: Path) -> Any:
-    try:
-        rows = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno} ({error.msg})"
-        raise DataError(f"{path} is not JSON at {place}: fetch it anew") from error
-    if not isinstance(rows, list) or not rows:
-        raise DataError(f"{path} is not a list that begins with a conversation: {_FIX}")
-    return rows[0]
-
-
-def _field(row: Any, key: str, kind: type[T], where: str) -> T:
-    """The value of a key that must be there and of that type."""
-    if not isinstance(row, Mapping):
-        raise DataError(f"{where} is not an object: {_FIX}")
-    if key not in row:
-        raise DataError(f"{where} has no {key}: {_FIX}")
-    value = row[key]
-    if type(value) is not kind:  # isinstance would take true for a number
-        raise DataError(f"{where}: {key} is not {_TYPES[kind]}")
-    return value
-
-
 def _tasks(row: Any, where: str) -> dict[int, Task]:
     """The questions that are kept, by their position in `qa`."""
-    raw = _field(row, "conversation", dict, where)
+    raw = field(row, "conversation", dict, where)
     conversation = _conversation(raw, where)
     digest = hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()[:8]
     histories: dict[int, History] = {}
     tasks = {}
-    for index, qa in enumerate(_field(row, "qa", list, where)):
+    for index, qa in enumerate(field(row, "qa", list, where)):
         place = f"{where}, question {index}"
-        category = _field(qa, "category", int, place)
+        category = field(qa, "category", int, place)
         if category not in CATEGORIES:
             raise DataError(f"{place} has the category {category}, and there are 1 to {len(CATEGORIES)}")
         if not _is_kept(qa, category, conversation, place):
@@ -128,11 +104,11 @@ def _tasks(row: Any, where: str) -> dict[int, Task]:
         boundary = _boundary(qa, conversation, place)
         if boundary not in histories:
             histories[boundary] = History(f"{NAME}:{digest}:{boundary}", conversation.until(boundary))
-        text = _field(qa, "question", str, place)
+        text = field(qa, "question", str, place)
         if not text.strip():
             raise DataError(f"{place} has no text")
         query = Query(f"{NAME}:{index:04d}", NAME, text, f"{category} {CATEGORIES[category]}")
-        gold = Gold((_answer(qa, place),), _evidence(qa, conversation, place))
+        gold = Gold((gold_text(qa, place),), _evidence(qa, conversation, place))
         tasks[index] = Task(query, histories[boundary], gold)
     return tasks
 
@@ -143,12 +119,12 @@ def _conversation(raw: dict[str, Any], where: str) -> Conversation:
     conversation = Conversation({}, {})
     for number in numbers:
         place = f"{where}, session_{number}"
-        when = _field(raw, f"session_{number}_date_time", str, where)
+        when = field(raw, f"session_{number}_date_time", str, where)
         if not parse_date(when):
             raise DataError(f"{place} has the date {when!r}, which cannot be read")
         conversation.sessions[number] = []
-        for position, turn in enumerate(_field(raw, f"session_{number}", list, where), start=1):
-            ref, speaker, text = (_field(turn, key, str, f"{place}, turn {position}") for key in _TURN)
+        for position, turn in enumerate(field(raw, f"session_{number}", list, where), start=1):
+            ref, speaker, text = (field(turn, key, str, f"{place}, turn {position}") for key in _TURN)
             if ref in conversation.images:
                 raise DataError(f"{place}, turn {position} has the dia_id {ref} of an earlier turn")
             conversation.images[ref] = "blip_caption" in turn
@@ -162,29 +138,21 @@ def _is_kept(qa: Any, category: int, conversation: Conversation, where: str) -> 
 
     Evidence counts as it is stored: `"D8:6; D9:17"` names no turn here. Splitting it would leave 85.
     """
-    if CATEGORIES[category] == "adversarial" or not _field(qa, "where_ground_truth", list, where):
+    if CATEGORIES[category] == "adversarial" or not field(qa, "where_ground_truth", list, where):
         return False
     return not any(conversation.images.get(ref) for ref in _evidence_texts(qa, where))
 
 
 def _boundary(qa: Any, conversation: Conversation, where: str) -> int:
     """Number of the last session that the question may look at."""
-    for number in (numbers := _field(qa, "where_ground_truth", list, where)):
+    for number in (numbers := field(qa, "where_ground_truth", list, where)):
         if type(number) is not int or number not in conversation.sessions:
             raise DataError(f"{where}: where_ground_truth names {number!r}, which is no session of the conversation")
     return int(max(numbers))
 
 
-def _answer(qa: Any, where: str) -> str:
-    """The gold as text, byte for byte; errors in it belong into a list beside the data."""
-    answer = qa.get("answer")
-    if type(answer) not in (str, int, float) or not str(answer).strip():
-        raise DataError(f"{where} has no answer that is a text or a number")
-    return str(answer)
-
-
 def _evidence_texts(qa: Any, where: str) -> list[str]:
-    texts = _field(qa, "evidence", list, where)
+    texts = field(qa, "evidence", list, where)
     if not all(isinstance(text, str) for text in texts):
         raise DataError(f"{where}: evidence is not a list of texts")
     return texts

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 from rdforget.dates import parse_date
 from rdforget.plugins import nearest
 from rdforget.records import Gold, History, Observation, Query, Task
-from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_file, read_text
+from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_file
+from rdforget.suites.rows import read_json
 from rdforget.text import one_line
 
 NAME = "beam"
@@ -137,7 +138,9 @@ def _in_folders(folders: list[Path], variant: str) -> Found:
         asked_in = find_file(folder, "", _QUESTIONS, f"{_QUESTIONS}.gz")
         if not said_in or not asked_in:
             raise DataError(f"{folder} has no {_QUESTIONS if said_in else 'chat.json'}: {_FIX}")
-        chats.append(Chat(int(folder.name), _json(asked_in), str(asked_in), partial(_json, said_in), str(said_in)))
+        chats.append(
+            Chat(int(folder.name), read_json(asked_in), str(asked_in), partial(read_json, said_in), str(said_in))
+        )
         for path in (said_in, asked_in):
             sources.append(Source(f"{SPLIT}/{path.relative_to(folder.parent).as_posix()}", file_sha256(path)))
         if said_in.name.startswith("chat_trunecated"):
@@ -193,15 +196,6 @@ def _parquet_rows(path: Path, *columns: str) -> Iterator[dict[str, Any]]:
 
 def _parquet_chat(path: Path, index: int) -> Any:
     return next(islice(_parquet_rows(path, "chat"), index, None), {}).get("chat")
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{path} is not JSON at line {error.lineno}, column {error.colno} ({error.msg}): fetch it anew"
-        ) from error
 
 
 def _observations(chat: Chat) -> tuple[Observation, ...]:

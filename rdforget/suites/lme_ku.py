@@ -13,16 +13,15 @@ nothing here keeps them.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rdforget.dates import parse_date
 from rdforget.records import Gold, History, Observation, Query, Task
-from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_parts, read_text
+from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_parts
+from rdforget.suites.rows import field, gold_text, read_list
 from rdforget.text import one_line
 
 NAME = "lme-ku"
@@ -40,9 +39,6 @@ NOTE = (
 _PARALLEL = ("haystack_dates", "haystack_session_ids", "haystack_sessions")
 _ROLES = ("user", "assistant")
 _FIX = f"put {FILE} of the data set {HUB} into the data folder or {FOLDER}/ in it"
-_TYPES: dict[type, str] = {str: "a text", list: "a list"}
-
-T = TypeVar("T")
 
 
 def load(variant: str, data_dir: Path | None) -> Suite:
@@ -58,8 +54,8 @@ def load(variant: str, data_dir: Path | None) -> Suite:
         raise DataError(f"{data_dir} holds no file of LME-KU: {_FIX}")
     tasks: dict[str, Task] = {}
     for path in paths:
-        for index, row in enumerate(_rows(path)):
-            if _field(row, "question_type", str, f"{path}, row {index}") == KIND:
+        for index, row in enumerate(read_list(path)):
+            if field(row, "question_type", str, f"{path}, row {index}") == KIND:
                 task = _task(row, f"{path}, row {index}")
                 if task.query.id in tasks:
                     raise DataError(f"{path}, row {index} has the question_id {row['question_id']} of an earlier row")
@@ -93,40 +89,17 @@ def _download() -> Path:
         raise DataError(f"{HUB} cannot be had from the hub ({problem}): pass --data-dir and {_FIX}") from error
 
 
-def _rows(path: Path) -> list[Any]:
-    try:
-        rows = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno} ({error.msg})"
-        raise DataError(f"{path} is not JSON at {place}: fetch it anew") from error
-    if not isinstance(rows, list):
-        raise DataError(f"{path} is not a list of questions: {_FIX}")
-    return rows
-
-
-def _field(row: Any, key: str, kind: type[T], where: str) -> T:
-    """The value of a key that must be there and of that type."""
-    if not isinstance(row, Mapping):
-        raise DataError(f"{where} is not an object: {_FIX}")
-    if key not in row:
-        raise DataError(f"{where} has no {key}: {_FIX}")
-    value = row[key]
-    if not isinstance(value, kind):
-        raise DataError(f"{where}: {key} is not {_TYPES[kind]}")
-    return value
-
-
 def _task(row: Any, where: str) -> Task:
-    question_id = _field(row, "question_id", str, where)
+    question_id = field(row, "question_id", str, where)
     where = f"{where} ({question_id})"
-    text = _field(row, "question", str, where)
+    text = field(row, "question", str, where)
     if not text.strip():
         raise DataError(f"{where}: question has no text")
-    date = _field(row, "question_date", str, where)
+    date = field(row, "question_date", str, where)
     _moment(date, where)
     observations, evidence = _observations(row, where)
     query = Query(f"{NAME}:{question_id}", NAME, text, KIND, date)
-    gold = Gold((_answer(row, where),), evidence, abstention=question_id.endswith("_abs"))
+    gold = Gold((gold_text(row, where),), evidence, abstention=question_id.endswith("_abs"))
     return Task(query, History(query.id, observations, NOTE), gold)
 
 
@@ -139,7 +112,7 @@ def _observations(row: Any, where: str) -> tuple[tuple[Observation, ...], tuple[
     for number, (when, session) in enumerate(_sessions(row, where), start=1):
         for position, turn in enumerate(session, start=1):
             ref = f"s{number}/t{position}"
-            role, text = (_field(turn, key, str, f"{where}, {ref}") for key in ("role", "content"))
+            role, text = (field(turn, key, str, f"{where}, {ref}") for key in ("role", "content"))
             if role not in _ROLES:
                 raise DataError(f"{where}, {ref} has the role {role!r}, which is none of {' and '.join(_ROLES)}")
             if not text.strip():
@@ -154,7 +127,7 @@ def _observations(row: Any, where: str) -> tuple[tuple[Observation, ...], tuple[
 
 def _sessions(row: Any, where: str) -> list[tuple[str, list[Any]]]:
     """Date as written and turns of each session, by date; sessions of one date stay in the order of the file."""
-    dates, ids, sessions = (_field(row, key, list, where) for key in _PARALLEL)
+    dates, ids, sessions = (field(row, key, list, where) for key in _PARALLEL)
     if not len(dates) == len(ids) == len(sessions):
         counts = zip((dates, ids, sessions), _PARALLEL, strict=True)
         raise DataError(f"{where} has {', '.join(f'{len(column)} {key}' for column, key in counts)}: they must match")
@@ -169,11 +142,3 @@ def _moment(date: Any, where: str) -> datetime:
     if not moment:
         raise DataError(f"{where} has the date {date!r}, which cannot be read")
     return moment
-
-
-def _answer(row: Any, where: str) -> str:
-    """The gold as text, byte for byte; errors in it belong into a list beside the data."""
-    answer = row.get("answer")
-    if type(answer) not in (str, int, float) or not str(answer).strip():
-        raise DataError(f"{where} has no answer that is a text or a number")
-    return str(answer)

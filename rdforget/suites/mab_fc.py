@@ -18,8 +18,9 @@ from typing import Any
 
 from rdforget.records import Gold, History, Observation, Query, Task
 from rdforget.scoring.rule import normalise
-from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_file, read_text
+from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_file
 from rdforget.suites.registry import SUITES
+from rdforget.suites.rows import read_list
 from rdforget.text import one_line
 
 SPEC = SUITES["mab-fc"]
@@ -90,15 +91,7 @@ def _file_rows(path: Path) -> list[Any]:
             return list(pandas.read_parquet(path).to_dict("records"))
         except (OSError, ValueError) as error:
             raise DataError(f"{path} is not readable parquet ({one_line(str(error))}): fetch it anew") from error
-    try:
-        rows = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{path} is not JSON at line {error.lineno}, column {error.colno} ({error.msg}): fetch it anew"
-        ) from error
-    if not isinstance(rows, list):
-        raise DataError(f"{path} is not a list of rows: {_FIX}")
-    return rows
+    return read_list(path)
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ when the suite is loaded and is small whatever the length; the turns are written
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice, repeat, zip_longest
@@ -130,8 +131,6 @@ class Chat(NamedTuple):
     """Those that are told and those that are not."""
     said: dict[str, list[Slot]]
     """Those that are told, by the name of their theme."""
-    unsaid: int
-    """Statements for which the turns had no room."""
 
 
 class Question(NamedTuple):
@@ -145,28 +144,30 @@ class Question(NamedTuple):
 def build_chat(parameters: Parameters, number: int) -> Chat:
     """What is told in chat `number`, and in which turns; the same for any number of questions."""
     rng = Random(f"{NAME} {VERSION} chat {number} {parameters.seed}")
-    namer = Namer(rng)
-    roles = chat_wording()["roles"]
+    namer, roles = Namer(rng), chat_wording()["roles"]
     people = [Person(), *(Person(namer.name("given name"), rng.choice(roles)) for _ in range(parameters.people))]
     topics = [Topic(person, theme) for person in people for theme in themes()]
     rng.shuffle(topics)
-    tastes = min(round(parameters.preferences * parameters.facts), len(preferences()))
-    facts = min(parameters.facts - tastes, len(topics))
+    statements = 1 + 1.25 * parameters.updates + parameters.retractions  # of a slot, on average
+    room = parameters.sessions * ((parameters.turns + 1) // 2)
+    facts = max(1, min(parameters.facts, int(room / statements)))
+    tastes = min(round(parameters.preferences * facts), len(preferences()))
+    told = min(facts - tastes, len(topics))
     preferred = [Topic(Person(), theme) for theme in rng.sample(preferences(), tastes)]
-    slots = [*_tell(preferred, parameters, namer, rng), *_tell(topics[:facts], parameters, namer, rng)]
+    slots = [*_tell(preferred, parameters, namer, rng), *_tell(topics[:told], parameters, namer, rng)]
     slots.sort(key=lambda slot: -len(slot.tellings))  # where room is short, facts without an update go first
-    unsaid = _place(slots, parameters, rng)
+    _place(slots, parameters, rng)
     said: dict[str, list[Slot]] = {}
     for slot in slots:
         if slot.tellings:
             said.setdefault(slot.topic.theme.name, []).append(slot)
-    return Chat(number, namer, slots + [Slot(topic) for topic in topics[facts:]], said, unsaid)
+    return Chat(number, namer, slots + [Slot(topic) for topic in topics[told:]], said)
 
 
 def _tell(topics: Sequence[Topic], parameters: Parameters, namer: Namer, rng: Random) -> Iterator[Slot]:
     """A slot with its statements for each topic: the first ones are updated, the next ones taken back."""
     updated = round(parameters.updates * len(topics))
-    retracted = updated + round(parameters.retractions * len(topics))
+    retracted = updated + math.ceil(parameters.retractions * len(topics))
     for number, topic in enumerate(topics):
         slot = Slot(topic)
         old = None
@@ -180,23 +181,20 @@ def _tell(topics: Sequence[Topic], parameters: Parameters, namer: Namer, rng: Ra
         yield slot
 
 
-def _place(slots: Sequence[Slot], parameters: Parameters, rng: Random) -> int:
-    """Give each statement a turn of its own, a slot's in later and later sessions; take away and count the rest."""
+def _place(slots: Sequence[Slot], parameters: Parameters, rng: Random) -> None:
+    """Give each statement a turn of its own, a slot's in later and later sessions; drop those that have no room."""
     places = range(0, parameters.turns, 2)
     order = rng.sample(range(parameters.sessions), parameters.sessions)
     room = chain.from_iterable(repeat(order, len(places)))  # any `sessions` neighbours in it are different
     told: dict[int, list[Telling]] = {}
-    unsaid = 0
     for slot in slots:
         sessions = sorted(islice(room, min(len(slot.tellings), parameters.sessions)))
-        unsaid += len(slot.tellings) - len(sessions)
         del slot.tellings[len(sessions) :]
         for session, telling in zip(sessions, slot.tellings, strict=True):
             told.setdefault(session, []).append(telling)
     for session, tellings in told.items():
         for turn, telling in zip(rng.sample(places, len(tellings)), tellings, strict=True):
             telling.ref = f"D{session + 1}:{turn + 1}"
-    return unsaid
 
 
 def write_chat(chat: Chat, parameters: Parameters) -> tuple[History, str]:
@@ -221,7 +219,7 @@ def write_chat(chat: Chat, parameters: Parameters) -> tuple[History, str]:
 
 
 def build_questions(chats: Sequence[Chat], parameters: Parameters) -> list[Question]:
-    """Up to `questions` questions, chat by chat, of mixed kinds; fewer where the chats have no more to ask."""
+    """Up to `questions` questions, chat by chat, of mixed kinds; once only, since it draws on the chats' names."""
     rng = Random(f"{NAME} {VERSION} questions {parameters.sha256}")
     questions: list[Question] = []
     for kind, wanted in parameters.kinds.items():
@@ -261,8 +259,8 @@ def _question(chat: Chat, slot: Slot, kind: str, rng: Random) -> Question:
 
 def _wrong(chat: Chat, slot: Slot, rng: Random) -> list[str]:
     """Three wrong options: the old value and another person's as far as there are such, else ones never told."""
-    same = chat.said[slot.topic.theme.name]
-    same = rng.sample(same, min(len(same), _PEERS))
+    everybody = chat.said[slot.topic.theme.name]
+    same = rng.sample(everybody, min(len(everybody), _PEERS))
     peers = [other.values[-1] for other in same if other is not slot]
     fresh = chat.namer.values(slot.topic.theme, {value for other in same for value in other.values})
     wrong: list[str] = []
@@ -284,17 +282,18 @@ def load(variant: str, data_dir: Path | None) -> Suite:
     questions = build_questions(chats, parameters)
     if not questions:
         raise DataError(f"{NAME}: these chats give no question of this kind: raise facts, sessions or turns")
-    prefix = f"{NAME}:{parameters.sha256[:8]}"
 
     def tasks() -> Iterator[Task]:
         for chat, asked in groupby(enumerate(questions), key=lambda item: item[1].chat.number):
             history, date = write_chat(chats[chat], parameters)
             for number, (_, kind, text, gold, options) in asked:
-                query = Query(f"{prefix}:{number:04d}", parameters.name, text, kind, date, options)
-                yield Task(query, history, gold)
+                name = f"{NAME}:{parameters.sha256[:8]}:{number:04d}"
+                yield Task(Query(name, parameters.name, text, kind, date, options), history, gold)
 
+    asked_for = parameters.facts * parameters.chats
+    told = sum(bool(slot.tellings) for chat in chats for slot in chat.slots)
     lacking = (
-        (sum(chat.unsaid for chat in chats), "statements found no room in the turns."),
+        (asked_for - told, f"of {asked_for} facts could not be told: raise people, sessions or turns."),
         (parameters.questions - len(questions), f"of {parameters.questions} questions could not be built."),
     )
     notes = tuple(f"{number} {text}" for number, text in lacking if number)

@@ -97,7 +97,7 @@ def test_real_data_shows_no_caption_and_no_label(data_dir: Path) -> None:
 
 def test_the_official_conv_26_lacks_the_boundaries(data_dir: Path, tmp_path: Path) -> None:
     rows = json.loads((data_dir / "locomo" / "locomo10_conv-26.json").read_text("utf-8"))
-    with pytest.raises(DataError, match=r"question 0 has no where_ground_truth: put data/locomo/locomo0\.json of"):
+    with pytest.raises(DataError, match=r"question 0 has no where_ground_truth: fetch the official file"):
         load(write(tmp_path, rows))
 
 
@@ -224,7 +224,7 @@ def without(row: dict[str, Any], key: str) -> dict[str, Any]:
         (data(session_2=[turn("D2:1", 7)]), "session_2, turn 1: text is not a text"),  # type: ignore[arg-type]
         ([{"qa": []}], "has no conversation"),
         ([], "is not a list that begins with a conversation"),
-        ({"qa": []}, "is not a list that begins with a conversation"),
+        ({"qa": []}, "is not a list of rows"),
     ],
 )
 def test_broken_data_names_its_place(tmp_path: Path, rows: Any, message: str) -> None:

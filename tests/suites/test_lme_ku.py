@@ -215,7 +215,7 @@ def test_golds_are_kept_byte_for_byte(tmp_path: Path, stored: Any, gold: str) ->
         (["text"], "row 0 is not an object"),
         ([row(question_type="multi-session")], "holds no knowledge-update question"),
         ([], "holds no knowledge-update question"),
-        ({"data": []}, "is not a list of questions"),
+        ({"data": []}, "is not a list of rows"),
     ],
 )
 def test_broken_data_names_its_question(tmp_path: Path, rows: Any, message: str) -> None:

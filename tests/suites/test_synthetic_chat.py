@@ -216,13 +216,25 @@ def test_questions_do_not_change_the_conversations() -> None:
     assert next(load("seed=8", None).tasks()).history.id != first.history.id
 
 
-def test_what_does_not_fit_is_said() -> None:
-    suite = load("chats=1,sessions=2,turns=2,abstentions=0.5,options=0", None)
-    assert suite.notes == (
-        "35 statements found no room in the turns.",
-        f"{40 - (suite.size or 0)} of 40 questions could not be built.",
-    )
-    assert sum("found no room" in note for note in load("sessions=1", None).notes) == 1, "no later session for updates"
+@pytest.mark.parametrize(
+    ("variant", "notes"),
+    [
+        ("sessions=4,turns=6", ["68 of 96 facts"]),
+        ("chats=1,people=1", ["24 of 40 questions"]),
+        ("chats=1,people=1,sessions=99,facts=99,questions=9", ["63 of 99 facts", "1 of 9 questions"]),
+        ("sessions=1", ["84 of 96 facts", "20 of 40 questions"]),
+        ("chats=1,sessions=1,turns=1,questions=1", ["23 of 24 facts"]),
+    ],
+)
+def test_what_does_not_fit_is_said(variant: str, notes: list[str]) -> None:
+    found = load(variant, None).notes
+    assert [note.partition(" could not be ")[0] for note in found] == notes
+
+
+def test_small_chats_have_every_kind_of_question() -> None:
+    for seed in range(20):
+        suite = load(f"sessions=4,turns=6,questions=12,seed={seed}", None)
+        assert {task.query.task_type for task in suite.tasks()} == set(Parameters().kinds), seed
 
 
 def test_memory_is_that_of_the_text() -> None:
