@@ -113,10 +113,10 @@ class Slot:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Task types of the questions that it can be asked for."""
+        if self.topic.theme.reasons:
+            return ("preference",) if self.tellings else ()
         if not self.tellings:
             return ("abstention",)
-        if self.topic.theme.reasons:
-            return ("preference",)
         if self.tellings[-1].retracts:
             return ("retraction",)
         if len(self.tellings) == 1:
