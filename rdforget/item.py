@@ -30,11 +30,14 @@ from rdforget.scoring.metrics import score
 from rdforget.view.curate import lexical_fallback
 from rdforget.view.eligibility import eligible, history_intent
 from rdforget.view.pack import pack
-from rdforget.view.rank import collect, rank
-from rdforget.view.select import select
+from rdforget.view.rank import collect
+from rdforget.view.select import Selection, select
 
 OnReply = Callable[[Call, Reply], None]
 """Told of every reply before anything is made of it, so that what was paid for is kept first."""
+
+OnBuild = Callable[[str, tuple[CallRecord, ...]], None]
+"""Told of the calls that a shared memory took, by the id of its history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +77,46 @@ class Ledger:
 
 @dataclass(slots=True)
 class Builds:
-    """Memories that questions over one history share: each is built once, by whoever comes first."""
+    """Memories that questions over one history share: each is built once, by whoever comes first.
+
+    Histories that begin alike share the calls over their common beginning too: the same call is asked once.
+    """
 
     setup: Setup
-    ledger: Ledger
+    backend: Backend
+    on_reply: OnReply
+    on_build: OnBuild
     _memories: dict[str, asyncio.Task[Memory]] = field(default_factory=dict)
+    _replies: dict[str, asyncio.Task[Reply]] = field(default_factory=dict)
 
     async def memory(self, history: History) -> Memory:
         """The memory of a history; every question waits for the same build and shares its failure."""
         if history.id not in self._memories:
-            self._memories[history.id] = asyncio.ensure_future(
-                self.setup.method.remember(history, None, self.ledger, self.setup.switches, self.setup.protocol)
-            )
+            self._memories[history.id] = asyncio.ensure_future(self._build(history))
         # Shielded: one question that is cancelled must not take the build from the others.
         return await asyncio.shield(self._memories[history.id])
+
+    async def _build(self, history: History) -> Memory:
+        ledger = Ledger(self.backend, self.on_reply)
+
+        async def ask_once(call: Call) -> Reply:
+            if call.key not in self._replies:
+                self._replies[call.key] = asyncio.ensure_future(ledger(call))
+            return await asyncio.shield(self._replies[call.key])
+
+        try:
+            return await self.setup.method.remember(history, None, ask_once, self.setup.switches, self.setup.protocol)
+        finally:
+            self.on_build(history.id, tuple(ledger.calls))
 
 
 async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledger, builds: Builds) -> Record:
     """Build the view, answer, score. A fault of this item becomes its `failure`; only a refused key is raised."""
     record = Record(task.query, task.gold)
     try:
-        if setup.shares_memory:
+        if setup.method.from_gold:
+            memory = setup.method.from_gold(task.history, task.gold)
+        elif setup.shares_memory:
             memory = await builds.memory(task.history)
         else:
             memory = await setup.method.remember(task.history, task.query, ledger, setup.switches, setup.protocol)
@@ -126,8 +148,12 @@ async def view_of(memory: Memory, history: History, query: Query, setup: Setup, 
         )
     intent = history_intent(query)
     pool = eligible(memory.entries, history_intent=intent, rescue=setup.switches.rescue)
-    candidates = collect(rank(pool, query), setup.protocol.collect_tokens)
-    selection = await select(query, candidates, ledger, setup.protocol)
+    ranked = setup.method.rank(pool, query)
+    if setup.method.selector:
+        candidates = collect(ranked, setup.protocol.collect_tokens)
+        selection = await select(query, candidates, ledger, setup.protocol)
+    else:
+        candidates, selection = ranked, Selection(ranked, fallback=False, unusable=0)
     return Trace(
         memory=memory,
         history_intent=intent,
@@ -136,7 +162,7 @@ async def view_of(memory: Memory, history: History, query: Query, setup: Setup, 
         selected=tuple(entry.id for entry in selection.entries),
         selector_fallback=selection.fallback,
         selector_unusable=selection.unusable,
-        view=pack(selection.entries, setup.protocol.budget),
+        view=pack(selection.entries, setup.protocol.budget if setup.method.budgeted else None),
     )
 
 

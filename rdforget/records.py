@@ -128,7 +128,8 @@ class View:
     """The view `Z(q)`: the entries that the answer model sees, in the order it sees them."""
 
     packed: tuple[Packed, ...]
-    budget: int
+    budget: int | None
+    """`B`; None for the control without one."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -136,7 +137,7 @@ class View:
 
     @property
     def tokens(self) -> int:
-        """Summed cost, at most `budget`."""
+        """Summed cost, at most `budget` where there is one."""
         return sum(p.cost for p in self.packed)
 
 

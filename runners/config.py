@@ -31,6 +31,7 @@ class SuiteConfig(_Strict):
 
 class MethodConfig(_Strict):
     builder: str
+    options: dict[str, Any] = {}
 
 
 class RulesConfig(_Strict):

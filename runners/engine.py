@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from rdforget.calls.base import prompts_digest
 from rdforget.item import Builds, Ledger, Setup, run_item
-from rdforget.methods.registry import METHODS
+from rdforget.methods.base import Method
+from rdforget.methods.registry import BUILDERS
 from rdforget.models.base import Backend
 from rdforget.plugins import nearest
 from rdforget.records import Record, Switches, Task
@@ -22,7 +23,7 @@ from rdforget.suites.base import Suite
 from rdforget.suites.registry import load_suite
 from runners import manifest
 from runners.backends import make_backend, model_config, semantic
-from runners.config import SWITCH_NAMES, method_configs, suite_configs
+from runners.config import SWITCH_NAMES, MethodConfig, method_configs, suite_configs
 from runners.errors import Exit, UserError
 from runners.journal import Journal
 from runners.pool import in_parallel
@@ -71,14 +72,21 @@ class Run:
     judge: Backend
 
 
+def make_method(name: str) -> Method:
+    """A method of configs/methods.yaml, or one that another package brings, with its default options."""
+    configs = method_configs()
+    if name not in configs and name not in BUILDERS.names():
+        raise UserError(nearest("method", name, [*configs, *BUILDERS.names()]))
+    config = configs.get(name) or MethodConfig(builder=name)
+    return BUILDERS.get(config.builder).build(name, config.options)
+
+
 def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) -> Run:
     """Check everything that can be wrong before work begins, and load the suite unless it is given."""
     for switch in spec.switches:
         if switch not in SWITCH_NAMES:
             raise UserError(nearest("ablation", switch, SWITCH_NAMES))
-    if spec.method not in method_configs():
-        raise UserError(nearest("method", spec.method, method_configs()))
-    method = METHODS.get(method_configs()[spec.method].builder)
+    method = make_method(spec.method)
     suite = suite or load_suite(spec.suite, data_dir)
     if idle := sorted(set(spec.switches) - method.switches):
         raise UserError(f"method {spec.method} has no part that {idle[0]} could turn off")
@@ -98,6 +106,7 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
         "sources": {source.name: source.sha256 for source in suite.sources},
         "items": total,
         "method": spec.method,
+        "method_options": dict(method_configs()[spec.method].options) if spec.method in method_configs() else {},
         "switches": list(setup.switches.names),
         "protocol": asdict(protocol),
         "model": semantic(model_config(spec.model, spec.api_base)),
@@ -155,7 +164,7 @@ def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
 
 async def _run_all(run: Run, journal: Journal, workers: int, watcher: Watcher) -> None:
     watcher.begin(f"{run.spec.suite} {run.spec.method} {run.spec.model}", run.total)
-    builds = Builds(run.setup, Ledger(run.backend, journal.add_reply))
+    builds = Builds(run.setup, run.backend, journal.add_reply, journal.add_build)
 
     async def work(piece: tuple[int, Task]) -> None:
         ordinal, task = piece

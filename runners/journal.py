@@ -25,6 +25,7 @@ CREATE TABLE replies (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL, finish_reason TEXT NOT NULL
 );
 CREATE INDEX replies_by_key ON replies (key);
+CREATE TABLE builds (history TEXT PRIMARY KEY, calls TEXT NOT NULL);
 CREATE TABLE rejudged (
     ordinal INTEGER NOT NULL, judge TEXT NOT NULL, prompts TEXT NOT NULL, scores TEXT NOT NULL, calls TEXT NOT NULL
 );
@@ -55,6 +56,10 @@ class Journal:
             "INSERT INTO replies (key, role, text, finish_reason) VALUES (?, ?, ?, ?)",
             (call.key, call.role, reply.text, reply.finish_reason),
         )
+
+    def add_build(self, history: str, calls: tuple[CallRecord, ...]) -> None:
+        """Keep the calls that a memory shared by several questions took; no record counts them."""
+        self._db.execute("INSERT INTO builds VALUES (?, ?)", (history, _dump(_CALLS.dump_python(calls, mode="json"))))
 
     def add_record(self, ordinal: int, record: Record, seconds: float) -> None:
         """Keep the outcome of the question at position `ordinal`; `seconds` is how long it took."""
@@ -107,6 +112,16 @@ def read_records(folder: Path) -> Iterator[Record]:
             yield _RECORD.validate_python(content)
     finally:
         db.close()
+
+
+def read_builds(folder: Path) -> dict[str, tuple[CallRecord, ...]]:
+    """The calls of shared memories by the id of their history."""
+    db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)
+    try:
+        rows = db.execute("SELECT history, calls FROM builds ORDER BY rowid").fetchall()
+    finally:
+        db.close()
+    return {history: _CALLS.validate_json(calls) for history, calls in rows}
 
 
 def _dump(content: Any) -> str:

@@ -62,7 +62,7 @@ def show_item(record: Record, *, whole: bool) -> None:
         console.print(
             f"stored {len(trace.memory.entries)} entries, eligible {len(trace.eligible)}, candidates "
             f"{len(trace.candidates)}, selected {len(trace.selected)}, packed {len(view.packed)} "
-            f"({view.tokens} of {view.budget} tokens), rescued {trace.rescues}"
+            f"({view.tokens} of {view.budget or 'unlimited'} tokens), rescued {trace.rescues}"
         )
         notes = [f"asks about the past: {'yes' if trace.history_intent else 'no'}"]
         notes += [f"{name.replace('_', ' ')}: {value}" for name, value in trace.memory.stats.items() if value]

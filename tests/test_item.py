@@ -10,7 +10,7 @@ import pytest
 
 from rdforget.calls.base import Call, Reply
 from rdforget.item import Builds, Ledger, Setup, run_item
-from rdforget.methods.rd_forget import RD_FORGET
+from rdforget.methods.rd_forget import BUILDER
 from rdforget.models.base import CallError
 from rdforget.models.scripted import Scripted
 from rdforget.records import AnswerOutcome, Gold, Protocol, Query, Record, Status, Switches, Task, Usage, Verdict
@@ -45,7 +45,7 @@ def run(setup: Setup, *tasks: Task, **replies: Reply | str | Exception) -> tuple
 
     async def run_all() -> list[Record]:
         backend = Scripted(script)
-        builds = Builds(setup, Ledger(backend, lambda call, reply: None))
+        builds = Builds(setup, backend, lambda call, reply: None, lambda history, calls: None)
         ledgers = [(Ledger(backend, lambda c, r: None), Ledger(backend, lambda c, r: None)) for _ in tasks]
         return await asyncio.gather(
             *(run_item(task, setup, *pair, builds) for task, pair in zip(tasks, ledgers, strict=True))
@@ -54,6 +54,7 @@ def run(setup: Setup, *tasks: Task, **replies: Reply | str | Exception) -> tuple
     return asyncio.run(run_all()), asked
 
 
+RD_FORGET = BUILDER.build("rd-forget", {})
 FULL = Setup(RD_FORGET, metrics=("rule", "judge"))
 
 

@@ -1,9 +1,11 @@
-"""Which methods there are: one explicit dict, and the entry points of other packages."""
+"""Which kinds of method there are: one explicit dict, and the entry points of other packages."""
 
 from __future__ import annotations
 
-from rdforget.methods.base import Method
-from rdforget.methods.rd_forget import RD_FORGET
+from typing import Any
+
+from rdforget.methods import rd_forget
+from rdforget.methods.base import Builder
 from rdforget.plugins import Registry
 
-METHODS: Registry[Method] = Registry("method", "rdforget.methods", {RD_FORGET.name: RD_FORGET})
+BUILDERS: Registry[Builder[Any]] = Registry("method builder", "rdforget.methods", {"rd-forget": rd_forget.BUILDER})

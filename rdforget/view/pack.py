@@ -15,13 +15,16 @@ def cost(entry: Entry) -> int:
     return count_tokens(entry.text) + ENTRY_OVERHEAD
 
 
-def pack(ordered: Iterable[Entry], budget: int) -> View:
-    """Add each entry in order if it fits, skip it if it does not, and go on; the limit is inclusive."""
+def pack(ordered: Iterable[Entry], budget: int | None) -> View:
+    """Add each entry in order if it fits, skip it if it does not, and go on; the limit is inclusive.
+
+    None packs everything, for the control that has no budget.
+    """
     packed: list[Packed] = []
     used = 0
     for entry in ordered:
         price = cost(entry)
-        if used + price <= budget:
+        if budget is None or used + price <= budget:
             packed.append(Packed(entry, price))
             used += price
     return View(tuple(packed), budget)

@@ -38,12 +38,13 @@ def models(json: Json = False) -> None:
 
 def methods(json: Json = False) -> None:
     """List the methods and the ablations that each one has."""
-    from rdforget.methods.registry import METHODS
+    from rdforget.methods.registry import BUILDERS
     from runners.config import method_configs
+    from runners.engine import make_method
 
     rows = []
-    for name, config in method_configs().items():
-        method = METHODS.get(config.builder)
+    for name in dict.fromkeys([*method_configs(), *BUILDERS.names()]):
+        method = make_method(name)
         rows.append({"method": name, "title": method.title, "ablations": " ".join(sorted(method.switches))})
     _print("methods", rows, as_json=json)
 
