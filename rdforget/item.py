@@ -7,7 +7,7 @@ passes in who answers and keeps what comes out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rdforget.calls import answer as answer_role
@@ -40,6 +40,9 @@ OnBuild = Callable[[str, tuple[CallRecord, ...]], None]
 """Told of the calls that a shared memory took, by the id of its history."""
 
 
+_REPEATS_OF_A_CALL = 2  # a judge is asked once more after a bad reply
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What is measured: a method under its switches and the protocol, and the metrics asked for."""
@@ -56,21 +59,39 @@ class Setup:
         return not (self.method.sees_query and self.switches.qc)
 
 
-class Ledger:
-    """Asks a backend and writes down every call; the `Caller` that stages receive."""
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where replies come from and go to besides the backend."""
 
-    def __init__(self, backend: Backend, on_reply: OnReply) -> None:
-        self.backend = backend
+    on_reply: OnReply
+    on_build: OnBuild
+    known: Mapping[str, Reply] = field(default_factory=dict)
+    """Replies of an earlier session of the same run, by the key of their call."""
+    repeat: int = 0
+    """Which of several equal runs this is: part of every request's key, so that repeats are asked anew."""
+
+
+class Ledger:
+    """Asks a backend and writes down every call; the `Caller` that stages receive.
+
+    What an earlier session of the same run got for a call is not asked again.
+    """
+
+    def __init__(self, backend: Backend, desk: Desk) -> None:
         self.calls: list[CallRecord] = []
-        self._on_reply = on_reply
+        self._backend = backend
+        self._desk = desk
 
     async def __call__(self, call: Call) -> Reply:
-        try:
-            reply = await self.backend.answer(call)
-        except CallError as error:
-            error.stage = call.role
-            raise
-        self._on_reply(call, reply)
+        call = replace(call, repeat=call.repeat + _REPEATS_OF_A_CALL * self._desk.repeat)
+        reply = self._desk.known.get(call.key)
+        if reply is None:
+            try:
+                reply = await self._backend.answer(call)
+            except CallError as error:
+                error.stage = call.role
+                raise
+            self._desk.on_reply(call, reply)
         self.calls.append(CallRecord(call.role, call.key, reply.model, reply.finish_reason, reply.usage, reply.params))
         return reply
 
@@ -84,8 +105,7 @@ class Builds:
 
     setup: Setup
     backend: Backend
-    on_reply: OnReply
-    on_build: OnBuild
+    desk: Desk
     _memories: dict[str, asyncio.Task[Memory]] = field(default_factory=dict)
     _replies: dict[str, asyncio.Task[Reply]] = field(default_factory=dict)
 
@@ -97,7 +117,7 @@ class Builds:
         return await asyncio.shield(self._memories[history.id])
 
     async def _build(self, history: History) -> Memory:
-        ledger = Ledger(self.backend, self.on_reply)
+        ledger = Ledger(self.backend, self.desk)
 
         async def ask_once(call: Call) -> Reply:
             if call.key not in self._replies:
@@ -107,12 +127,12 @@ class Builds:
         try:
             return await self.setup.method.remember(history, None, ask_once, self.setup.switches, self.setup.protocol)
         finally:
-            self.on_build(history.id, tuple(ledger.calls))
+            self.desk.on_build(history.id, tuple(ledger.calls))
 
 
 async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledger, builds: Builds) -> Record:
     """Build the view, answer, score. A fault of this item becomes its `failure`; only a refused key is raised."""
-    record = Record(task.query, task.gold)
+    record = Record(task.query, task.gold, task.history.id)
     try:
         if setup.method.from_gold:
             memory = setup.method.from_gold(task.history, task.gold)

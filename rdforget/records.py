@@ -292,6 +292,8 @@ class Record:
     query: Query
     gold: Gold
     """Kept so that a stored answer can be scored again without the data."""
+    history: str = ""
+    """`History.id`, so that questions over one conversation can be told from independent ones."""
     trace: Trace | None = None
     answer: Answer | None = None
     scores: tuple[Score, ...] = ()

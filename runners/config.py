@@ -56,8 +56,12 @@ class SweepConfig(_Strict):
     models: tuple[str, ...] = ("rules",)
     switches: tuple[tuple[Literal["no-forget", "no-rescue", "no-slot", "no-closure", "no-qc"], ...], ...] = ((),)
     budgets: tuple[Annotated[int, Field(gt=0)], ...] = (Protocol().budget,)
+    repeats: Annotated[int, Field(gt=0)] = 1
+    """Equal runs, each with requests of its own: for models that sample."""
     limit: Annotated[int, Field(gt=0)] | None = None
     judge: str | None = None
+    api_base: str | None = None
+    """Base URL of an OpenAI-compatible server, for every model of the sweep that is not `rules`."""
 
 
 def config_dir() -> Path:

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from rdforget.calls.base import prompts_digest
-from rdforget.item import Builds, Ledger, Setup, run_item
+from rdforget.calls.base import Reply, prompts_digest
+from rdforget.item import Builds, Desk, Ledger, Setup, run_item
 from rdforget.methods.base import Method
 from rdforget.methods.registry import BUILDERS
 from rdforget.models.base import Backend
@@ -25,7 +25,8 @@ from runners import manifest
 from runners.backends import make_backend, model_config, semantic
 from runners.config import SWITCH_NAMES, MethodConfig, method_configs, suite_configs
 from runners.errors import Exit, UserError
-from runners.journal import Journal
+from runners.journal import FILE as JOURNAL
+from runners.journal import Journal, read_numbered, read_replies
 from runners.pool import in_parallel
 from runners.tables import self_judged
 
@@ -45,6 +46,7 @@ class RunSpec:
     limit: int | None = None
     judge: str | None = None
     api_base: str | None = None
+    repeat: int = 0
 
 
 class Watcher(Protocol):
@@ -114,18 +116,23 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
         "metrics": list(metrics),
         "prompts": prompts_digest(),
         "scorer": SCORER_VERSION,
+        "repeat": spec.repeat,
     }
     backend = make_backend(spec.model, spec.api_base)
     judge = make_backend(spec.judge, spec.api_base) if spec.judge else backend
     return Run(spec, suite, total, setup, settings, backend, judge)
 
 
+def safe_name(label: str) -> str:
+    """A label as part of a folder's name."""
+    return "".join(char if char.isalnum() or char in "-_." else "-" for char in label)[:80]
+
+
 def new_folder(root: Path, label: str) -> Path:
     """A new folder `<UTC time>-<label>` under `root`; an existing one is never reused."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in label)[:80]
     for attempt in itertools.count():
-        folder = root / f"{stamp}-{safe}{f'-{attempt}' if attempt else ''}"
+        folder = root / f"{stamp}-{safe_name(label)}{f'-{attempt}' if attempt else ''}"
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
@@ -136,8 +143,8 @@ def new_folder(root: Path, label: str) -> Path:
     raise AssertionError("unreachable")
 
 
-def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
-    """Run every task into `folder`. Raises UserError on a refused key, or when interrupted."""
+def begin(run: Run, folder: Path, workers: int) -> None:
+    """Write the manifest of a run that starts in a new folder."""
     manifest.write(
         folder,
         {
@@ -153,32 +160,68 @@ def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
             "environment": manifest.environment(),
         },
     )
+
+
+def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
+    """Run every task that `folder` has no completed record of. Raises UserError on a refused key or interruption.
+
+    In a folder of an earlier session of the same run, what it was answered is not asked again; questions that
+    failed are.
+    """
+    before = Before.of(folder)
     journal = Journal(folder)
     try:
-        asyncio.run(_run_all(run, journal, workers, watcher))
+        asyncio.run(_run_all(run, before, journal, workers, watcher))
     except KeyboardInterrupt:
-        raise UserError(f"interrupted; the records so far are kept in {folder}", Exit.INTERRUPTED) from None
+        raise UserError(f"interrupted; what was answered so far is kept in {folder}", Exit.INTERRUPTED) from None
     finally:
         journal.close()
 
 
-async def _run_all(run: Run, journal: Journal, workers: int, watcher: Watcher) -> None:
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What earlier sessions of a run left."""
+
+    completed: Mapping[int, Record]
+    replies: Mapping[str, Reply]
+
+    @classmethod
+    def of(cls, folder: Path) -> Before:
+        """Completed records, and the replies that may stand: those of a verdict that failed are asked for anew."""
+        if not (folder / JOURNAL).exists():
+            return cls({}, {})
+        records = dict(read_numbered(folder))
+        unread = {
+            call.key
+            for record in records.values()
+            if not record.completed
+            for call in record.calls
+            if call.role in JUDGED
+        }
+        replies = {key: reply for key, reply in read_replies(folder).items() if key not in unread}
+        return cls({at: record for at, record in records.items() if record.completed}, replies)
+
+
+async def _run_all(run: Run, before: Before, journal: Journal, workers: int, watcher: Watcher) -> None:
     watcher.begin(f"{run.spec.suite} {run.spec.method} {run.spec.model}", run.total)
-    builds = Builds(run.setup, run.backend, journal.add_reply, journal.add_build)
+    for record in before.completed.values():
+        watcher.started()
+        watcher.finished(record)
+    desk = Desk(journal.add_reply, journal.add_build, before.replies, run.spec.repeat)
+    builds = Builds(run.setup, run.backend, desk)
 
     async def work(piece: tuple[int, Task]) -> None:
         ordinal, task = piece
         watcher.started()
         began = time.perf_counter()
-        ledgers = Ledger(run.backend, journal.add_reply), Ledger(run.judge, journal.add_reply)
-        record = await run_item(task, run.setup, *ledgers, builds)
+        record = await run_item(task, run.setup, Ledger(run.backend, desk), Ledger(run.judge, desk), builds)
         journal.add_record(ordinal, record, time.perf_counter() - began)
         watcher.finished(record)
 
     try:
         # Tasks are pulled one at a time, so that only histories in work are held.
-        todo = enumerate(itertools.islice(run.suite.tasks(), run.total))
-        await in_parallel(todo, work, workers)
+        tasks = enumerate(itertools.islice(run.suite.tasks(), run.total))
+        await in_parallel((piece for piece in tasks if piece[0] not in before.completed), work, workers)
     finally:
         await run.backend.close()
         if run.judge is not run.backend:

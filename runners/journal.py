@@ -11,8 +11,10 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
@@ -21,20 +23,19 @@ from rdforget.records import CallRecord, Record, Score
 
 FILE = "journal.sqlite"
 _SCHEMA = """
-CREATE TABLE replies (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL, finish_reason TEXT NOT NULL
-);
-CREATE INDEX replies_by_key ON replies (key);
+CREATE TABLE replies (id INTEGER PRIMARY KEY, key TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL);
 CREATE TABLE builds (history TEXT PRIMARY KEY, calls TEXT NOT NULL);
 CREATE TABLE rejudged (
     ordinal INTEGER NOT NULL, judge TEXT NOT NULL, prompts TEXT NOT NULL, scores TEXT NOT NULL, calls TEXT NOT NULL
 );
 CREATE TABLE memories (sha256 TEXT PRIMARY KEY, content TEXT NOT NULL);
 CREATE TABLE records (
-    ordinal INTEGER PRIMARY KEY, item TEXT NOT NULL UNIQUE, content TEXT NOT NULL, seconds REAL NOT NULL
+    ordinal INTEGER NOT NULL, attempt INTEGER NOT NULL, item TEXT NOT NULL, content TEXT NOT NULL,
+    seconds REAL NOT NULL, PRIMARY KEY (ordinal, attempt)
 );
 """
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 _SCORES: TypeAdapter[tuple[Score, ...]] = TypeAdapter(tuple[Score, ...])
 _CALLS: TypeAdapter[tuple[CallRecord, ...]] = TypeAdapter(tuple[CallRecord, ...])
 
@@ -53,16 +54,21 @@ class Journal:
     def add_reply(self, call: Call, reply: Reply) -> None:
         """Keep what a model said, before it is parsed."""
         self._db.execute(
-            "INSERT INTO replies (key, role, text, finish_reason) VALUES (?, ?, ?, ?)",
-            (call.key, call.role, reply.text, reply.finish_reason),
+            "INSERT INTO replies (key, role, content) VALUES (?, ?, ?)",
+            (call.key, call.role, _dump(_REPLY.dump_python(reply, mode="json"))),
         )
 
     def add_build(self, history: str, calls: tuple[CallRecord, ...]) -> None:
         """Keep the calls that a memory shared by several questions took; no record counts them."""
-        self._db.execute("INSERT INTO builds VALUES (?, ?)", (history, _dump(_CALLS.dump_python(calls, mode="json"))))
+        self._db.execute(
+            "INSERT OR REPLACE INTO builds VALUES (?, ?)", (history, _dump(_CALLS.dump_python(calls, mode="json")))
+        )
 
     def add_record(self, ordinal: int, record: Record, seconds: float) -> None:
-        """Keep the outcome of the question at position `ordinal`; `seconds` is how long it took."""
+        """Keep the outcome of the question at position `ordinal`; `seconds` is how long it took.
+
+        A question asked again after a failure is a further attempt; the last one counts.
+        """
         content = _RECORD.dump_python(record, mode="json")
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -72,7 +78,8 @@ class Journal:
                 self._db.execute("INSERT OR IGNORE INTO memories VALUES (?, ?)", (sha256, memory))
                 content["trace"]["memory"] = sha256
             self._db.execute(
-                "INSERT INTO records VALUES (?, ?, ?, ?)", (ordinal, record.query.id, _dump(content), seconds)
+                "INSERT INTO records SELECT ?, 1 + count(*), ?, ?, ? FROM records WHERE ordinal = ?",
+                (ordinal, record.query.id, _dump(content), seconds, ordinal),
             )
 
     def add_rejudged(
@@ -98,30 +105,41 @@ class Journal:
 
 def read_records(folder: Path) -> Iterator[Record]:
     """The records of a run folder in the order of the suite, with the scores of judges that came later."""
-    db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)
-    try:
+    return (record for _, record in read_numbered(folder))
+
+
+def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
+    """The records with their positions in the suite; of several attempts the last."""
+    with closing(_open(folder)) as db:
         memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
         later: defaultdict[int, list[Any]] = defaultdict(list)
         for ordinal, scores in db.execute("SELECT ordinal, scores FROM rejudged ORDER BY rowid"):
             later[ordinal] += json.loads(scores)
-        for ordinal, text in db.execute("SELECT ordinal, content FROM records ORDER BY ordinal"):
+        # SQLite takes a bare column from the row that has the maximum.
+        last = "SELECT ordinal, content, max(attempt) FROM records GROUP BY ordinal ORDER BY ordinal"
+        for ordinal, text, _ in db.execute(last):
             content = json.loads(text)
             content["scores"] += later[ordinal]
             if content["trace"]:
                 content["trace"]["memory"] = memories[content["trace"]["memory"]]
-            yield _RECORD.validate_python(content)
-    finally:
-        db.close()
+            yield ordinal, _RECORD.validate_python(content)
+
+
+def read_replies(folder: Path) -> dict[str, Reply]:
+    """Every reply that was kept, by the key of its call; of several the last."""
+    with closing(_open(folder)) as db:
+        return {key: _REPLY.validate_json(text) for key, text in db.execute("SELECT key, content FROM replies")}
 
 
 def read_builds(folder: Path) -> dict[str, tuple[CallRecord, ...]]:
     """The calls of shared memories by the id of their history."""
-    db = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)
-    try:
-        rows = db.execute("SELECT history, calls FROM builds ORDER BY rowid").fetchall()
-    finally:
-        db.close()
-    return {history: _CALLS.validate_json(calls) for history, calls in rows}
+    with closing(_open(folder)) as db:
+        rows = db.execute("SELECT history, calls FROM builds ORDER BY rowid")
+        return {history: _CALLS.validate_json(calls) for history, calls in rows}
+
+
+def _open(folder: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(folder / FILE))}?mode=ro", uri=True)
 
 
 def _dump(content: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from rdforget.calls.base import prompts_digest
-from rdforget.item import Ledger
+from rdforget.item import Desk, Ledger
 from rdforget.models.base import Backend
 from rdforget.records import Protocol, Record
 from rdforget.scoring.metrics import JUDGED, score
@@ -20,7 +20,7 @@ from runners import manifest
 from runners.backends import make_backend
 from runners.engine import Watcher
 from runners.errors import UserError
-from runners.journal import Journal, read_records
+from runners.journal import Journal, read_numbered, read_records
 from runners.pool import in_parallel
 from runners.runs import Limits, Result, exit_code
 from runners.tables import Outcome, cells_of, summary_of, write_tables
@@ -34,8 +34,8 @@ def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watc
     began = time.monotonic()
     backend = make_backend(judge, api_base)
     settings = manifest.read(folder)["settings"]
-    records = list(read_records(folder))
-    if not any(record.answer for record in records):
+    records = list(read_numbered(folder))
+    if not any(record.answer for _, record in records):
         raise UserError(f"{folder} holds no answer to judge: run it first")
     label = _label(judge, records)
     journal = Journal(folder)
@@ -43,14 +43,14 @@ def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watc
         asyncio.run(_judge_all(records, settings, backend, label, journal, limits.workers, watcher))
     finally:
         journal.close()
-    records = list(read_records(folder))
-    outcome = Outcome(cells_of(records, settings, manifest.read(folder)["spec"]["model"]), summary_of(records))
+    judged = list(read_records(folder))
+    outcome = Outcome(cells_of(judged, settings, manifest.read(folder)["spec"]["model"]), summary_of(judged))
     write_tables(folder, [outcome], name=f"table-{label.replace('/', '-')}")
     return Result(folder, time.monotonic() - began, [outcome], exit_code(outcome.cells, limits.max_error_rate), [])
 
 
 async def _judge_all(
-    records: list[Record],
+    records: list[tuple[int, Record]],
     settings: Mapping[str, Any],
     backend: Backend,
     label: str,
@@ -60,14 +60,16 @@ async def _judge_all(
 ) -> None:
     metrics = tuple(metric for metric in settings["metrics"] if metric in JUDGED) or ("judge",)
     protocol = TypeAdapter(Protocol).validate_python(settings["protocol"])
-    answered = [(ordinal, record) for ordinal, record in enumerate(records) if record.answer]
+    answered = [(ordinal, record) for ordinal, record in records if record.answer]
     watcher.begin(f"judged by {label}", len(answered))
+
+    desk = Desk(journal.add_reply, journal.add_build)
 
     async def work(piece: tuple[int, Record]) -> None:
         ordinal, record = piece
         watcher.started()
         assert record.answer is not None
-        ledger = Ledger(backend, journal.add_reply)
+        ledger = Ledger(backend, desk)
         scores = await score(metrics, record.query, record.gold, record.answer.text, ledger, protocol)
         named = tuple(replace(one, metric=f"{one.metric}[{label}]") for one in scores)
         journal.add_rejudged(ordinal, label, prompts_digest(), named, tuple(ledger.calls))
@@ -79,7 +81,7 @@ async def _judge_all(
         await backend.close()
 
 
-def _label(judge: str, records: list[Record]) -> str:
-    taken = {one.metric.partition("[")[2].rstrip("]") for record in records for one in record.scores}
+def _label(judge: str, records: list[tuple[int, Record]]) -> str:
+    taken = {one.metric.partition("[")[2].rstrip("]") for _, record in records for one in record.scores}
     names = [judge, *(f"{judge}#{number}" for number in range(2, len(taken) + 3))]
     return next(name for name in names if name not in taken)

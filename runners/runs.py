@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from rdforget.plugins import nearest
+from rdforget.records import Record
 from rdforget.suites.base import Suite
 from runners import manifest
 from runners.config import SweepConfig
-from runners.engine import Run, RunSpec, Watcher, execute, new_folder, prepare
+from runners.engine import Run, RunSpec, Watcher, begin, execute, new_folder, prepare, safe_name
 from runners.errors import Exit, UserError
 from runners.journal import FILE as JOURNAL
-from runners.journal import read_records
+from runners.journal import read_numbered, read_records
 from runners.tables import Cell, Outcome, cells_of, summary_of, write_tables
 
 
@@ -56,14 +60,46 @@ class Result:
 def run_one(spec: RunSpec, data_dir: Path | None, out: Path, limits: Limits, watcher: Watcher) -> Result:
     """`rdf run`: one cell in one folder under `out`."""
     run = prepare(spec, data_dir)
-    folder = new_folder(out, "-".join((spec.suite, spec.method, spec.model)))
+    folder = new_folder(out, _label(spec))
+    begin(run, folder, limits.workers)
     return _execute(run, folder, limits, watcher)
+
+
+def resume_one(
+    folder: Path, changes: Mapping[str, Any], data_dir: Path | None, limits: Limits, watcher: Watcher
+) -> Result:
+    """`rdf run --resume`: go on in the folder of a run; `changes` are the settings given anew.
+
+    UserError names the fields of what is measured that differ; then nothing is asked or written.
+    """
+    before = manifest.read(folder)
+    spec = TypeAdapter(RunSpec).validate_python({**before["spec"], **changes})
+    run = prepare(spec, data_dir)
+    if differing := differences(before["settings"], run.settings):
+        raise UserError(f"{folder.name} measured something else: {'; '.join(differing)}")
+    return _execute(run, folder, limits, watcher)
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> list[str]:
+    """Fields in which two settings differ, as `model.temperature: 0 then, 1 now`."""
+    found = []
+    for key in sorted({*before, *now}):
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += differences(old, new, f"{path}{key}.")
+        elif json.dumps(old, sort_keys=True) != json.dumps(new, sort_keys=True):
+            found.append(f"{path}{key}: {old} then, {new} now")
+    return found
 
 
 def run_sweep(
     name: str, config: SweepConfig, data_dir: Path | None, out: Path, limits: Limits, watcher: Watcher
 ) -> Result:
-    """`rdf sweep`: every combination, each in a folder of its own; all are checked before the first begins."""
+    """`rdf sweep`: every combination, each in a folder of its own; all are checked before the first begins.
+
+    The newest sweep under `out` that measured the same and has not ended is gone on with; otherwise a new folder
+    is made. The table is written after every run and says what is missing until the sweep has ended.
+    """
     began = time.monotonic()
     suites: dict[str, Suite] = {}
     runs = []
@@ -71,37 +107,46 @@ def run_sweep(
         run = prepare(spec, data_dir, suites.get(spec.suite))
         suites[spec.suite] = run.suite
         runs.append(run)
-    folder = new_folder(out, name)
-    manifest.write(
-        folder,
-        {
-            "id": folder.name,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "sweep": config.model_dump(mode="json"),
-            "environment": manifest.environment(),
-        },
-    )
-    results = []
-    for number, run in enumerate(runs, start=1):
-        label = "-".join((run.spec.suite, run.spec.method, run.spec.model, *run.spec.switches))
-        results.append(_execute(run, _cell_folder(folder, number, label), limits, watcher))
-    outcomes = [outcome for result in results for outcome in result.outcomes]
-    write_tables(folder, outcomes)
+    fingerprint = manifest.fingerprint({"runs": [run.settings for run in runs]})
+    folder = _unfinished(out, name, fingerprint, runs)
+    if not folder:
+        folder = new_folder(out, name)
+        manifest.write(
+            folder,
+            {
+                "id": folder.name,
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "sweep": config.model_dump(mode="json"),
+                "fingerprint": fingerprint,
+                "environment": manifest.environment(),
+            },
+        )
+    outcomes = [_outcome(run, []) for run in runs]
+    codes = [Exit.DONE]
+    for number, run in enumerate(runs):
+        cell = _cell_folder(folder, number, run)
+        if not cell.exists():
+            cell.mkdir()
+            begin(run, cell, limits.workers)
+        result = _execute(run, cell, limits, watcher)
+        outcomes[number] = result.outcomes[0]
+        codes.append(result.code)
+        write_tables(folder, outcomes)
     return Result(
         folder=folder,
         seconds=time.monotonic() - began,
         outcomes=outcomes,
-        code=max((result.code for result in results), default=Exit.DONE),
-        notes=list(dict.fromkeys(note for result in results for note in result.notes)),
+        code=max(codes),
+        notes=list(dict.fromkeys(note for run in runs for note in run.suite.notes)),
     )
 
 
 def sweep_specs(config: SweepConfig) -> Iterator[RunSpec]:
     """The runs of a sweep, suite by suite."""
-    for suite, method, model, budget, switches in itertools.product(
-        config.suites, config.methods, config.models, config.budgets, config.switches
+    for suite, method, model, budget, switches, repeat in itertools.product(
+        config.suites, config.methods, config.models, config.budgets, config.switches, range(config.repeats)
     ):
-        yield RunSpec(suite, method, model, switches, budget, config.limit, config.judge)
+        yield RunSpec(suite, method, model, switches, budget, config.limit, config.judge, config.api_base, repeat)
 
 
 def find_run(name: str, root: Path) -> Path:
@@ -117,19 +162,39 @@ def find_run(name: str, root: Path) -> Path:
     raise UserError(nearest("run", name, runs) if runs else f"there is no run {name!r}: {root} holds none")
 
 
-def _cell_folder(folder: Path, number: int, label: str) -> Path:
-    safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in label)[:80]
-    cell = folder / f"{number:02d}-{safe}"
-    cell.mkdir()
-    return cell
+def _label(spec: RunSpec) -> str:
+    return "-".join((spec.suite, spec.method, spec.model, *spec.switches))
+
+
+def _cell_folder(folder: Path, number: int, run: Run) -> Path:
+    return folder / f"{number + 1:03d}-{safe_name(_label(run.spec))}"
+
+
+def _unfinished(out: Path, name: str, fingerprint: str, runs: Sequence[Run]) -> Path | None:
+    """The newest folder of the same sweep in which a run has questions without a record."""
+    for path in sorted(out.glob(f"*-{safe_name(name)}*/{manifest.FILE}"), reverse=True):
+        if manifest.read(path.parent).get("fingerprint") == fingerprint:
+            cells = [_cell_folder(path.parent, number, run) for number, run in enumerate(runs)]
+            ended = all(_ended(cell, run) for cell, run in zip(cells, runs, strict=True))
+            return None if ended else path.parent
+    return None
+
+
+def _ended(folder: Path, run: Run) -> bool:
+    return (folder / JOURNAL).is_file() and sum(1 for _ in read_numbered(folder)) == run.total
+
+
+def _outcome(run: Run, records: list[Record]) -> Outcome:
+    return Outcome(cells_of(records, run.settings, run.spec.model), summary_of(records))
 
 
 def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher) -> Result:
     began = time.monotonic()
-    execute(run, folder, workers=limits.workers, watcher=watcher)
-    records = list(read_records(folder))
-    outcome = Outcome(cells_of(records, run.settings, run.spec.model), summary_of(records))
-    write_tables(folder, [outcome])
+    try:
+        execute(run, folder, workers=limits.workers, watcher=watcher)
+    finally:
+        outcome = _outcome(run, list(read_records(folder)))
+        write_tables(folder, [outcome])
     return Result(
         folder=folder,
         seconds=time.monotonic() - began,

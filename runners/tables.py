@@ -35,8 +35,11 @@ class Cell:
     n_failed: int
     n_excluded: int
     """Questions that the metric does not apply to."""
+    n_missing: int
+    """Questions not asked yet: 0 in a run that has ended."""
     n_total: int
-    """Questions selected: completed + failed + excluded."""
+    """Questions selected: completed + failed + excluded + missing."""
+    repeat: int
     self_judged: bool
     """A language model gave the verdicts on its own answers."""
 
@@ -73,8 +76,8 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
         scores = [score for record in records for score in record.scores if score.metric == metric]
         values = [score.value for score in scores if score.value is not None]
         excluded = sum(score.verdict is Verdict.EXCLUDED for score in scores)
-        applies = len(records) - excluded
-        failed = applies - len(values)
+        failed = len(records) - excluded - len(values)
+        applies = settings["items"] - excluded
         cells.append(
             Cell(
                 suite=settings["suite"],
@@ -85,11 +88,13 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
                 metric=metric,
                 value=_percent(sum(values), len(values)),
                 low=_percent(sum(values), applies),
-                high=_percent(sum(values) + failed, applies),
+                high=_percent(sum(values) + applies - len(values), applies),
                 n_completed=len(values),
                 n_failed=failed,
                 n_excluded=excluded,
-                n_total=len(records),
+                n_missing=settings["items"] - len(records),
+                n_total=settings["items"],
+                repeat=settings["repeat"],
                 self_judged=metric in JUDGED and self_judged(settings),
             )
         )
@@ -132,6 +137,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
     """
     metrics = list(dict.fromkeys(cell.metric for outcome in outcomes for cell in outcome.cells))
     judged = any(cell.self_judged for outcome in outcomes for cell in outcome.cells)
+    unfinished = any(outcome.cells[0].n_missing for outcome in outcomes)
     rows = []
     for outcome in outcomes:
         head, values = outcome.cells[0], {cell.metric: cell.value for cell in outcome.cells}
@@ -148,11 +154,12 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
                     if judged
                     else {}
                 ),
-                "bounds": _shown(head.low) + (f" to {_shown(head.high)}" if head.n_failed else ""),
+                "bounds": _shown(head.low) + (f" to {_shown(head.high)}" if head.high != head.low else ""),
                 "selected": str(head.n_total),
                 "completed": str(head.n_completed),
                 "failed": str(head.n_failed),
                 "excluded": str(head.n_excluded),
+                **({"missing": str(head.n_missing)} if unfinished else {}),
                 "view tokens": f"{outcome.summary.view_tokens:.1f}",
                 "packed": f"{outcome.summary.packed:.1f}",
                 "rescues": str(outcome.summary.rescues),

@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     data = os.environ.get("RDF_DATA_DIR")
-    big = "synthetic-chat:chats=1,sessions=2000,turns=200,questions=1,tokens=10000000"
+    big = "synthetic-chat:chats=1,sessions=2500,turns=100,people=200,facts=2000,questions=200"
     cases: list[tuple[str, list[str], int]] = [
         ("rdf --help", [*RDF, "--help"], runs),
         ("rdf run, synthetic-fc, rules, 60 questions", [*RDF, "run", "--suite", "synthetic-fc", "--quiet"], runs),

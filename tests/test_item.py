@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from rdforget.calls.base import Call, Reply
-from rdforget.item import Builds, Ledger, Setup, run_item
+from rdforget.item import Builds, Desk, Ledger, Setup, run_item
 from rdforget.methods.rd_forget import BUILDER
 from rdforget.models.base import CallError
 from rdforget.models.scripted import Scripted
@@ -45,8 +45,9 @@ def run(setup: Setup, *tasks: Task, **replies: Reply | str | Exception) -> tuple
 
     async def run_all() -> list[Record]:
         backend = Scripted(script)
-        builds = Builds(setup, backend, lambda call, reply: None, lambda history, calls: None)
-        ledgers = [(Ledger(backend, lambda c, r: None), Ledger(backend, lambda c, r: None)) for _ in tasks]
+        desk = Desk(lambda call, reply: None, lambda history, calls: None)
+        builds = Builds(setup, backend, desk)
+        ledgers = [(Ledger(backend, desk), Ledger(backend, desk)) for _ in tasks]
         return await asyncio.gather(
             *(run_item(task, setup, *pair, builds) for task, pair in zip(tasks, ledgers, strict=True))
         )

@@ -14,13 +14,15 @@ from rdforget.calls.answer import AnswerInputs
 from rdforget.calls.base import Call, Reply
 from rdforget.calls.curate import CurateInputs
 from rdforget.calls.judge import JudgeInputs
+from rdforget.calls.rubric import RubricInputs
 from rdforget.calls.select import SelectInputs
 from rdforget.models.base import CallError
+from rdforget.reader import conversation
 from rdforget.reader.answering import UNAVAILABLE, answer
 from rdforget.reader.curation import Source, bearing, everything, read_source, selection
 from rdforget.reader.facts import Fact
+from rdforget.reader.grading import grade, is_right
 from rdforget.records import Observation
-from rdforget.scoring.rule import strict_rule
 
 _SOURCES_KEPT = 4
 
@@ -31,6 +33,7 @@ class Rules:
     name = "rules"
 
     def __init__(self) -> None:
+        self._talks={}
         self._sources: list[tuple[tuple[Observation, ...], Source]] = []
 
     async def answer(self, call: Call) -> Reply:
@@ -39,11 +42,13 @@ class Rules:
             case CurateInputs() as inputs:
                 reply = self._curate(inputs)
             case SelectInputs(query, candidates):
-                reply = {"ids": selection(query, candidates)}
+                reply = {"ids": conversation.selection(query, candidates) if _talk(candidates) else selection(query, candidates)}
             case AnswerInputs(query, entries):
-                reply = {"answer": answer(query, entries)}
+                reply = {"answer": (conversation.answer(query, entries) or UNAVAILABLE) if _talk(entries) else answer(query, entries)}
             case JudgeInputs() as inputs:
-                reply = {"verdict": "correct" if _is_right(inputs) else "wrong"}
+                reply = {"verdict": "correct" if is_right(inputs.answer, inputs.gold) else "wrong"}
+            case RubricInputs(_, criterion, said):
+                reply = {"grade": grade(said, criterion)}
             case _:
                 raise CallError("bad_request", f"rules cannot fill the role {call.role}")
         return Reply(json.dumps(reply, ensure_ascii=False), model=self.name)
@@ -53,6 +58,8 @@ class Rules:
         self._sources.clear()
 
     def _curate(self, inputs: CurateInputs) -> dict[str, Any]:
+        if any(seen.speaker for seen in inputs.observations):
+            return self._curate_talk(inputs)
         source = self._source(inputs.observations)
         if inputs.query is None:
             current, replaced, unread = everything(source)
@@ -64,6 +71,19 @@ class Rules:
             "replaced": list(_items(replaced, inputs.slots)),
         }
 
+    def _curate_talk(self, inputs):
+        key=inputs.observations
+        t=self._talks.get(id(key))
+        if t is None or t[0] is not key:
+            t=(key,conversation.read_talk(key)); self._talks[id(key)]=t
+        if inputs.query is None: return {"active":[],"replaced":[]}
+        a,r=conversation.bearing(t[1],inputs.query,closure=inputs.closure)
+        def it(p,slot):
+            d={"text":p.text,"when":p.when or "","evidence":p.line}
+            if slot and inputs.slots: d|={"subject":slot[0],"relation":slot[1],"scope":""}
+            return d
+        return {"active":[it(*x) for x in a],"replaced":[it(*x) for x in r]}
+
     def _source(self, observations: tuple[Observation, ...]) -> Source:
         for seen, source in self._sources:
             if seen == observations:
@@ -73,6 +93,9 @@ class Rules:
         return source
 
 
+def _talk(es):
+    return sum(bool(conversation.passage_of(e.text).speaker) for e in es)*2>len(es)
+
 def _items(facts: Iterable[Fact], slots: bool) -> Iterable[dict[str, str]]:
     for fact in facts:
         item = {"text": fact.statement.text, "when": fact.when or "", "evidence": fact.line}
@@ -80,10 +103,3 @@ def _items(facts: Iterable[Fact], slots: bool) -> Iterable[dict[str, str]]:
             subject, relation, scope = fact.slot
             item |= {"subject": subject, "relation": relation, "scope": scope}
         yield item
-
-
-def _is_right(inputs: JudgeInputs) -> bool:
-    if inputs.gold.abstention:
-        said = inputs.answer.lower()
-        return any(phrase in said for phrase in (UNAVAILABLE.lower().rstrip("."), "not available", "unknown"))
-    return any(strict_rule(inputs.answer, gold) for gold in inputs.gold.answers)

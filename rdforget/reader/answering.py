@@ -6,13 +6,13 @@ holds, so a hash of question and slot takes one: an ablation then shows what for
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from rdforget.reader.chain import Path, only_fit, search
 from rdforget.reader.curation import entry_facts, speakers_of
 from rdforget.reader.facts import Fact, Graph, Slot, build_graph
+from rdforget.reader.hashing import digest
 from rdforget.reader.lexicon import BACK
 from rdforget.reader.question import Question, analyse
 from rdforget.records import Entry, Query, Status
@@ -20,27 +20,41 @@ from rdforget.records import Entry, Query, Status
 UNAVAILABLE = "The information is not available."
 _LEAST = 0.0
 """Score of a path that still counts as an answer."""
+_LEAST_IN_TALK = 0.7
+"""The same where people talk: there a grammar finds statements that nobody meant."""
 
 
 def answer(query: Query, entries: Sequence[Entry]) -> str:
     """The answer that the entries give, verbatim from their texts, or `UNAVAILABLE`."""
+    read = [passage_of(entry.text) for entry in entries]
+    if query.options:
+        return options.choose(query, read, [entry.status for entry in entries])
+    if not is_talk(read):
+        return by_facts(query, [(entry.status, fact) for entry in entries for fact in entry_facts(entry)]) or UNAVAILABLE
+    said = [(entry.status, fact) for entry, passage in zip(entries, read, strict=True) for fact in passage_facts(passage)]
+    speakers = tuple(sorted({passage.speaker for passage in read} - ASSISTANTS - {""}))
+    return by_facts(query, said, speakers, _LEAST_IN_TALK) or conversation.answer(query, entries) or UNAVAILABLE
+
+
+def by_facts(
+    query: Query, facts: Iterable[tuple[Status, Fact]], speakers: tuple[str, ...] = (), least: float = _LEAST
+) -> str | None:
+    """The value at the end of the best path; None without a path that scores `least`."""
     by_status: dict[Status, dict[Slot, dict[str, Fact]]] = {
         status: defaultdict(dict) for status in (Status.ACTIVE, Status.DEPRECATED, Status.SUPERSEDED)
     }
-    for entry in sorted(entries, key=lambda entry: entry.text):
-        for fact in entry_facts(entry):
-            by_status[entry.status][fact.slot].setdefault(fact.value, fact)
+    for status, fact in sorted(facts, key=lambda pair: pair[1].statement.text):
+        by_status[status][fact.slot].setdefault(fact.value, fact)
     active, deprecated, superseded = by_status.values()
     everything = [fact for slots in by_status.values() for values in slots.values() for fact in values.values()]
-    speakers = speakers_of(entry.text.partition(":")[0] for entry in entries if ":" in entry.text[:40])
     question = analyse(query.text, build_graph(everything), speakers)
 
     sources = [superseded, deprecated, active] if question.wants_history else [deprecated, active]
     current = {slot: pick(question.text, slot, values.values()) for known in sources for slot, values in known.items()}
     graph = build_graph(current.values())
-    best = _best(question, graph)
+    best = _best(question, graph, least)
     if best is None:
-        return UNAVAILABLE
+        return None
     if question.evolution and (values := _evolution(question, best, current, superseded, active)):
         return ", then ".join(values)
     if question.past and (value := _past(question, best, graph, superseded)):
@@ -51,19 +65,15 @@ def answer(query: Query, entries: Sequence[Entry]) -> str:
 def pick(question: str, slot: Slot, facts: Iterable[Fact]) -> Fact:
     """One of several facts of a slot, by a hash of question and slot over the values in sorted order."""
     ordered = sorted(facts, key=lambda fact: fact.value)
-    return ordered[int.from_bytes(_digest(question, *slot)[:8], "big") % len(ordered)]
+    return ordered[int.from_bytes(digest(question, *slot)[:8], "big") % len(ordered)]
 
 
-def _digest(*parts: str) -> bytes:
-    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
-
-
-def _best(question: Question, graph: Graph) -> Path | None:
+def _best(question: Question, graph: Graph, least: float) -> Path | None:
     paths = search(question, graph)
-    if not paths or paths[0].score < _LEAST:
-        return only_fit(question, graph)
+    if not paths or paths[0].score < least:
+        return only_fit(question, graph) if least <= _LEAST else None
     level = [path for path in paths if path.score == paths[0].score]
-    return min(level, key=lambda path: _digest(question.text, path.end))
+    return min(level, key=lambda path: digest(question.text, path.end))
 
 
 def _name(path: Path, graph: Graph) -> str:
@@ -81,7 +91,7 @@ def _evolution(
     """Values of the last slot that has past ones: the past in hash order, then what holds now."""
     for fact in reversed(path.facts):
         if past := list(superseded.get(fact.slot, {}).values()):
-            past.sort(key=lambda old: _digest(question.text, old.value))
+            past.sort(key=lambda old: digest(question.text, old.value))
             now = [current[fact.slot]] if fact.slot in active else []
             return [old.statement.object for old in (*past, *now)]
     return []

@@ -165,7 +165,7 @@ def _verb_frames(body: str) -> Iterator[Frame]:
     for at in range(1, len(plain) - 1):
         if plain[at][0][0].isupper():
             continue
-        for length in range(min(lex.longest_verb, len(plain) - 1 - at), 0, -1):
+        for length in range(min(lex.longest_verb_from.get(plain[at][0], 0), len(plain) - 1 - at), 0, -1):
             found = lex.verbs.get(tuple(word for word, _, _ in plain[at : at + length]))
             if found:
                 hits.append((length, at, found, plain[at][1], plain[at + length - 1][2]))

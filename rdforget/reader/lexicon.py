@@ -69,6 +69,8 @@ class Lexicon:
     """A cue of several words without possessive pronouns -> the cue: "breathe last" for "breathe his last"."""
     symmetric: frozenset[str]
     by_noun: frozenset[str]
+    longest_verb_from: Mapping[str, int]
+    """First word of a verb phrase -> words of the longest phrase that begins with it."""
     longest_noun: int = field(default=0)
     longest_verb: int = field(default=0)
     longest_cue: int = field(default=0)
@@ -129,6 +131,9 @@ def lexicon() -> Lexicon:
         for phrase in backward:
             cues.setdefault(stems(phrase), {}).setdefault(BACK + name, SURE)
     _inherit(cues)
+    longest_verb_from: dict[str, int] = {}
+    for form in verbs:
+        longest_verb_from[form[0]] = max(longest_verb_from.get(form[0], 0), len(form))
     types: dict[Phrase, frozenset[str]] = {}
     for kind, words in data["types"].items():
         for phrase in words:
@@ -143,6 +148,7 @@ def lexicon() -> Lexicon:
         loose={core: phrase for phrase in sorted(cues, reverse=True) if len(core := bare(phrase)) > 1},
         symmetric=frozenset(name for name, entry in relations.items() if entry.get("symmetric")),
         by_noun=frozenset(name for name, entry in relations.items() if entry.get("by_noun")),
+        longest_verb_from=longest_verb_from,
         longest_noun=max(map(len, nouns)),
         longest_verb=max(map(len, verbs)),
         longest_cue=max(map(len, (*cues, *types))),

@@ -124,6 +124,11 @@ class Question:
         return self.past or self.evolution or self.contradiction
 
 
+def is_about_the_past(text: str) -> bool:
+    """Whether a question asks for a value that no longer holds, or for all that ever did."""
+    return any(pattern.search(text) for pattern in (_PAST, _EVOLUTION, _CONTRADICTION))
+
+
 def fits(kind: str, value_type: str) -> bool:
     """Whether a value of a type can be what a word of a kind asks for."""
     return value_type in _COMPATIBLE.get(kind, frozenset({kind}))

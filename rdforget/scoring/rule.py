@@ -60,12 +60,12 @@ _RULES = {"rule": paper_rule, "rule_strict": strict_rule, "rule_upstream": upstr
 def score(answer: str, gold: Gold) -> tuple[Score, ...]:
     """The three values, best over the acceptable golds.
 
-    Questions without a gold text, and those where right is to abstain, are excluded.
+    Questions without a short gold are excluded: those that a rubric grades, and those where right is to abstain.
     """
     golds = [text for text in gold.answers if normalise(text)]
     scores = []
     for metric, rule in _RULES.items():
-        if not golds or gold.abstention:
+        if not golds or gold.rubric or gold.abstention:
             scores.append(Score(metric, None, Verdict.EXCLUDED))
             continue
         right = any(rule(answer, text) for text in golds)

@@ -105,6 +105,14 @@ SUITES: dict[str, SuiteSpec] = {
         licence="none needed",
         variants="facts=400,revisions=0.3,hops=2,questions=60,historical=0.2,evolution=0.1,seed=7",
     ),
+    "synthetic-chat": SuiteSpec(
+        title="Made-up conversations of any length, with questions for every metric",
+        loader="rdforget.suites.synthetic_chat:load",
+        origin="generated",
+        licence="none needed",
+        variants="chats=4,sessions=8,turns=12,people=4,facts=24,updates=0.4,questions=40,options=0.25,historical=0.1,"
+        "evolution=0.1,preferences=0.1,retractions=0.05,abstentions=0.1,seed=7",
+    ),
 }
 
 REGISTRY: Registry[SuiteSpec] = Registry("suite", "rdforget.suites", SUITES)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from runners.commands.options import RUNS, DataDir, Json, MaxErrorRate, Out, Quiet, Workers
 
+if TYPE_CHECKING:
+    from runners.engine import RunSpec
+
 
 def run(
-    suite: Annotated[str, typer.Option(help="Suite, with a variant after a colon: mab-fc, mab-fc:sh_6k.")],
+    context: typer.Context,
+    suite: Annotated[
+        str | None, typer.Option(help="Suite, with a variant after a colon: mab-fc, mab-fc:sh_6k.")
+    ] = None,
     model: Annotated[str, typer.Option(help="A name from `rdf models`, or any litellm string.")] = "rules",
     method: Annotated[str, typer.Option(help="A name from `rdf methods`.")] = "rd-forget",
     ablation: Annotated[
@@ -22,6 +28,9 @@ def run(
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens of the view; the paper's is 2,048.")] = None,
     judge: Annotated[str | None, typer.Option(help="Also score with this model as a judge.")] = None,
     api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Go on with this run: what is missing or failed, and nothing twice.")
+    ] = None,
     data_dir: DataDir = None,
     out: Out = RUNS,
     workers: Workers = 8,
@@ -32,11 +41,29 @@ def run(
     """Run a method on a suite with a model and score it."""
     from runners.console import watching
     from runners.engine import RunSpec
+    from runners.errors import UserError
     from runners.output import show_result
-    from runners.runs import Limits, run_one
+    from runners.runs import Limits, find_run, resume_one, run_one
 
-    spec = RunSpec(suite, method, model, tuple(sorted(set(ablation or ()))), budget, limit, judge, api_base)
+    limits = Limits(workers, max_error_rate)
+    switches = tuple(sorted(set(ablation or ())))
+    spec = RunSpec(suite or "", method, model, switches, budget, limit, judge, api_base)
     with watching(quiet or json) as watcher:
-        result = run_one(spec, data_dir, Path(out), Limits(workers, max_error_rate), watcher)
+        if resume:
+            result = resume_one(find_run(resume, out), _given(context, spec), data_dir, limits, watcher)
+        elif suite is None:
+            raise UserError("run needs --suite NAME (see `rdf suites`), or --resume RUN")
+        else:
+            result = run_one(spec, data_dir, out, limits, watcher)
     show_result(result, as_json=json)
     raise typer.Exit(int(result.code))
+
+
+def _given(context: typer.Context, spec: RunSpec) -> dict[str, Any]:
+    """The settings that stand on the command line, by their name in the spec."""
+    options = {"switches": "ablation"}
+    return {
+        name: value
+        for name, value in asdict(spec).items()
+        if getattr(context.get_parameter_source(options.get(name, name)), "name", "") == "COMMANDLINE"
+    }

@@ -29,7 +29,7 @@ def replied(request: dict[str, Any]) -> str:
     user = request["messages"][-1]["content"]
     role = role_of(request)
     if role == "curate":
-        asked = set(re.findall(r"\w{4,}", user.rsplit("Question:", 1)[1]))
+        asked = set(re.findall(r"\w{4,}", user.rsplit("Question:", 1)[-1]))
         lines = [line for line in user.splitlines() if re.match(r"\d+\. ", line)]
         best = sorted(lines, key=lambda line: -len(asked & set(re.findall(r"\w{4,}", line))))[:8]
         items = [{"text": line, "subject": line[:20], "relation": "r", "scope": ""} for line in best]

@@ -21,6 +21,8 @@ SETTINGS = {
     "metrics": ["judge"],
     "model": {"backend": "rules"},
     "judge": None,
+    "items": 1,
+    "repeat": 0,
 }
 BASE = Record(query("?"), Gold(("x",)))
 RIGHT = replace(BASE, scores=(Score("judge", 1.0, Verdict.CORRECT),))
@@ -51,7 +53,7 @@ def test_values_bounds_and_counts(
     counts: tuple[int, int, int, int],
     code: Exit,
 ) -> None:
-    [cell] = cells_of(records, SETTINGS, "m")
+    [cell] = cells_of(records, SETTINGS | {"items": len(records)}, "m")
     assert (cell.value, cell.low, cell.high) == (value, low, high)
     assert (cell.n_completed, cell.n_failed, cell.n_excluded, cell.n_total) == counts
     assert cell.n_completed + cell.n_failed + cell.n_excluded == cell.n_total
@@ -60,8 +62,10 @@ def test_values_bounds_and_counts(
 
 def test_a_row_says_what_is_missing() -> None:
     records = [RIGHT, RIGHT, WRONG, NO_VERDICT, NO_VERDICT]
-    [row] = rows_of([Outcome(cells_of(records, SETTINGS, "m"), summary_of(records))])
+    [row] = rows_of([Outcome(cells_of(records, SETTINGS | {"items": 5}, "m"), summary_of(records))])
     assert (row["judge"], row["bounds"], row["completed"], row["failed"]) == ("66.67", "40.00 to 80.00", "3", "2")
+    [early] = rows_of([Outcome(cells_of(records[:3], SETTINGS | {"items": 5}, "m"), summary_of(records[:3]))])
+    assert (early["judge"], early["bounds"], early["missing"]) == ("66.67", "40.00 to 80.00", "2")
     [nothing] = rows_of([Outcome(cells_of([FAILED], SETTINGS, "m"), summary_of([FAILED]))])
     assert nothing["judge"] == "n/a"
     assert summary_of([FAILED]).failures == {"answer: timeout": 1}

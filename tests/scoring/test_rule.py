@@ -45,7 +45,10 @@ def test_the_best_of_several_golds_counts() -> None:
     assert (strict.metric, upstream.metric) == ("rule_strict", "rule_upstream")
 
 
-@pytest.mark.parametrize("gold", [Gold(("", "?!")), Gold(("It was never said.",), abstention=True)])
+@pytest.mark.parametrize(
+    "gold",
+    [Gold(("", "?!")), Gold(("It was never said.",), abstention=True), Gold(("Keep it simple.",), rubric=("simple",))],
+)
 def test_a_question_without_a_short_gold_is_excluded(gold: Gold) -> None:
     assert {(s.value, s.verdict) for s in score("anything", gold)} == {(None, Verdict.EXCLUDED)}
 

@@ -1,0 +1,133 @@
+"""Role `distill`, ReasoningBank's extraction: a chunk in, memory items with a title out; earlier memory is not shown.
+
+After "ReasoningBank" (arXiv 2509.25140), for memory of a source. There are no attempts here that succeed or fail, so
+the paper's two lenses become what the source establishes and what it corrects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdforget.calls.base import Call, Message, load_prompt
+from rdforget.calls.parsing import strip_reasoning, text_field
+from rdforget.calls.units import FIELD, REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of
+from rdforget.text import one_line
+
+KINDS = ("established", "correction")
+MAX_ITEMS = 400
+_HEADING = re.compile(r"^\s*#{1,6}\s*(?P<head>.*?)\s*#*\s*$")
+_FIELD = re.compile(r"^[*_\s]*(?P<name>title|description|content|kind|when|src)\b[*_\s]*:?[*_\s]*(?P<rest>.*)$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class DistillInputs:
+    units: Units
+    note: str
+    dual: bool
+    """Whether corrections are asked for as items of their own kind."""
+    max_items: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BankItem:
+    title: str
+    description: str
+    content: str
+    kind: str
+    when: str | None
+    refs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distilled(Parsed):
+    items: tuple[BankItem, ...] = ()
+
+
+def schema(inputs: DistillInputs) -> Mapping[str, Any]:
+    kind = {"kind": {"type": "string", "enum": list(KINDS)}} if inputs.dual else {}
+    item = {
+        "type": "object",
+        "properties": {"title": FIELD, "description": TEXT, "content": TEXT, **kind, "when": FIELD, "src": REFS},
+        "required": ["title", "description", "content", *kind, "src"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"items": {"type": "array", "items": item, "maxItems": inputs.max_items or MAX_ITEMS}},
+        "required": ["items"],
+        "additionalProperties": False,
+    }
+
+
+def build(inputs: DistillInputs, *, cap: int, temperature: float = 0.0) -> Call:
+    """The call that distils one chunk."""
+    prompt = load_prompt("distill")
+    number = prompt.fill("at-most", number=str(inputs.max_items)) if inputs.max_items else prompt.fill("all")
+    system = prompt.fill(
+        "system",
+        lens=prompt.fill("dual" if inputs.dual else "single"),
+        number=number,
+        shape=prompt.fill("shape-dual" if inputs.dual else "shape-single"),
+    )
+    user = prompt.fill("user", source=unit_lines(inputs.units), note=inputs.note)
+    return Call(
+        role="distill",
+        inputs=inputs,
+        messages=(Message("system", system), Message("user", user)),
+        schema=schema(inputs),
+        max_output_tokens=cap,
+        sampling={"temperature": temperature},
+    )
+
+
+def parse(text: str, inputs: DistillInputs) -> Distilled:
+    """The items of a reply, in JSON or under Markdown headings, each validated by itself; never raises."""
+    found = find(text, "items")
+    status = found.status
+    if status == "none" and (items := _under_headings(strip_reasoning(text))):
+        found.data["items"], status = items, "headings"
+    items, faults, defect = listed(
+        found if status == found.status else type(found)(found.data, status), "items", lambda raw: _item(raw, inputs)
+    )
+    return Distilled(status=status, faults=faults, defect=defect, items=items)
+
+
+def _item(raw: dict[str, Any], inputs: DistillInputs) -> BankItem | str:
+    content = one_line(text_field(raw, "content"))
+    if not content:
+        return "an item has no content"
+    refs = refs_of(raw.get("src"), inputs.units)
+    kind = text_field(raw, "kind").lower()
+    return BankItem(
+        title=one_line(text_field(raw, "title")),
+        description=one_line(text_field(raw, "description")),
+        content=content,
+        kind=kind if inputs.dual and kind in KINDS else KINDS[0],
+        when=when_of(text_field(raw, "when"), refs, inputs.units),
+        refs=refs,
+    )
+
+
+def _under_headings(text: str) -> list[dict[str, Any]]:
+    """Items as `## Title`, `## Description`, `## Content`, their text beside or below the heading.
+
+    A title begins the next item; paragraphs mean nothing, since a content may have several.
+    """
+    items: list[dict[str, Any]] = []
+    into = ""
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            named = _FIELD.match(heading["head"])
+            into = named["name"].lower() if named else ""
+            if into == "title" or (into and not items):
+                items.append({})
+            if named:
+                items[-1][into] = named["rest"]
+        elif into and items and not line.startswith("```"):
+            items[-1][into] += f"\n{line}"
+    for item in items:
+        item["src"] = re.findall(r"[^\s,\[\]]+", item.get("src", ""))
+    return items
