@@ -82,9 +82,10 @@ def compare(a: Path, b: Path, metric: str | None = None) -> Comparison:
     """
     manifests = _manifest(a), _manifest(b)
     settings = manifests[0]["settings"], manifests[1]["settings"]
+    _refuse(unlike_data(*settings))
     records = list(read_records(a)), list(read_records(b))
     metric = _metric(metric, records)
-    _refuse_unlike(*settings, metric)
+    _refuse(unlike_judges(*settings, metric))
     by_item = {record.query.id: record for record in records[0]}, {record.query.id: record for record in records[1]}
     for item in by_item[0].keys() & by_item[1].keys():
         if _asked(by_item[0][item]) != _asked(by_item[1][item]):
@@ -171,17 +172,27 @@ def _metric(name: str | None, records: tuple[list[Record], list[Record]]) -> str
     return name
 
 
-def _refuse_unlike(a: Mapping[str, Any], b: Mapping[str, Any], metric: str) -> None:
-    unlike = [f"{told} ({_shown(a, key)} and {_shown(b, key)})" for key, told in _SAME.items() if _unlike(a, b, key)]
-    if _judged(metric):
-        caps = [run["protocol"]["judge_cap"] for run in (a, b)]
-        if caps[0] != caps[1]:
-            unlike.append(f"the output cap of the judge ({caps[0]} and {caps[1]})")
-    if metric in JUDGED:
-        # A judge that is not named is the model itself. One that judged later is in the metric's name.
-        judges = [run.get("judge") or run.get("model") for run in (a, b)]
-        if judges[0] != judges[1]:
-            unlike.append(f"the judge ({_short(judges[0])} and {_short(judges[1])}: `rdf rejudge` both with one)")
+def unlike_data(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """What of two runs' settings makes their scores incomparable, whatever the metric."""
+    return [f"{told} ({_shown(a, key)} and {_shown(b, key)})" for key, told in _SAME.items() if _unlike(a, b, key)]
+
+
+def unlike_judges(a: Mapping[str, Any], b: Mapping[str, Any], metric: str) -> list[str]:
+    """What differs in who judged a judged metric, and how.
+
+    A judge that is not named is the model itself; one that judged later is in the name of the metric.
+    """
+    unlike = []
+    caps = [run["protocol"]["judge_cap"] for run in (a, b)]
+    if _judged(metric) and caps[0] != caps[1]:
+        unlike.append(f"the output cap of the judge ({caps[0]} and {caps[1]})")
+    judges = [run.get("judge") or run.get("model") for run in (a, b)]
+    if metric in JUDGED and judges[0] != judges[1]:
+        unlike.append(f"the judge ({_short(judges[0])} and {_short(judges[1])}: `rdf rejudge` both with one)")
+    return unlike
+
+
+def _refuse(unlike: Sequence[str]) -> None:
     if unlike:
         raise UserError(f"the runs cannot be compared, since they differ in {', and '.join(unlike)}")
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from rdforget.calls.base import Call, Message, load_prompt
-from rdforget.calls.extract import read_refs
+from rdforget.calls.extract import Fact
 from rdforget.calls.parsing import extract, strip_reasoning, text_field
-from rdforget.calls.units import unit_lines
-from rdforget.records import Observation, Protocol
+from rdforget.calls.units import REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of
+from rdforget.records import Protocol
 from rdforget.text import one_line
 
 MAX_EDITS, MAX_NOTES = 30, 200
-_TEXT_MAX, _REF_MAX, _REFS_MAX = 600, 120, 8
 _ENVELOPE = 40
 """Tokens of a reply around the text asked for; as much again as asked for keeps a long one readable."""
 
@@ -20,14 +20,18 @@ _ENVELOPE = 40
 @dataclass(frozen=True, slots=True)
 class PressureInputs:
     working: tuple[str, ...]
-    observations: tuple[Observation, ...]
+    units: Units
     note: str
+    limit: int
+    """Tokens of the working page."""
 
 
 @dataclass(frozen=True, slots=True)
 class CondenseInputs:
     texts: tuple[str, ...]
+    """Oldest first."""
     limit: int
+    """Tokens that the text may take, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +42,26 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    text: str
-    refs: tuple[str, ...] = ()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved(Parsed):
+    edits: tuple[Edit, ...] = ()
+    notes: tuple[Fact, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A parsed reply of `pressure`. `dropped` counts unusable items of either list."""
-
-    edits: tuple[Edit, ...]
-    notes: tuple[Note, ...]
-    status: str
-    dropped: int = 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condensed(Parsed):
+    text: str = ""
 
 
-_TEXT = {"type": "string", "maxLength": _TEXT_MAX}
 _EDIT = {
     "type": "object",
-    "properties": {"line": {"type": "integer"}, "text": _TEXT},
+    "properties": {"line": {"type": "integer"}, "text": TEXT},
     "required": ["line", "text"],
     "additionalProperties": False,
 }
 _NOTE = {
     "type": "object",
-    "properties": {
-        "text": _TEXT,
-        "refs": {"type": "array", "items": {"type": "string", "maxLength": _REF_MAX}, "maxItems": _REFS_MAX},
-    },
+    "properties": {"text": TEXT, "refs": REFS},
     "required": ["text", "refs"],
     "additionalProperties": False,
 }
@@ -87,75 +82,67 @@ CONDENSE_SCHEMA = {
 }
 
 
-def build_pressure(
-    working: tuple[str, ...], observations: tuple[Observation, ...], note: str, limit: int, protocol: Protocol
-) -> Call:
-    """The call that saves what matters of a filling window; `limit` is the size of the working context in tokens."""
+def build_pressure(inputs: PressureInputs, protocol: Protocol) -> Call:
+    """The call that saves what matters of a filling window."""
     prompt = load_prompt("condense")
     user = prompt.fill(
         "pressure-user",
-        working="\n".join(f"{at}. {line}" for at, line in enumerate(working, start=1)) or "(empty)",
-        units=unit_lines(observations),
-        note=note,
+        working="\n".join(f"{at}. {line}" for at, line in enumerate(inputs.working, start=1)) or "(empty)",
+        units=unit_lines(inputs.units),
+        note=inputs.note,
     )
     return Call(
         role="pressure",
-        inputs=PressureInputs(working, observations, note),
-        messages=(Message("system", prompt.fill("pressure-system", limit=str(limit))), Message("user", user)),
+        inputs=inputs,
+        messages=(Message("system", prompt.fill("pressure-system", limit=str(inputs.limit))), Message("user", user)),
         schema=PRESSURE_SCHEMA,
         max_output_tokens=protocol.curate_cap,
     )
 
 
-def parse_pressure(text: str) -> Saved:
-    """Edits and notes of a reply, each validated by itself; never raises."""
-    found = extract(text, "working", "archival")
-    if found.status == "none":
-        found = extract(text, "archival")
-    working, archival = (raw if isinstance(raw := found.data.get(key), list) else [] for key in ("working", "archival"))
-    edits = tuple(edit for one in working if (edit := _edit(one)))
-    notes = tuple(note for one in archival if (note := _note(one)))
-    return Saved(edits, notes, found.status, len(working) + len(archival) - len(edits) - len(notes))
+def parse_pressure(text: str, units: Units) -> Saved:
+    """Edits and notes of a reply, each validated by itself; a list that is not there is empty; never raises."""
+    found = find(text, "archival", "working")
+    edits, bad_edits, _ = listed(found, "working", _edit)
+    notes, bad_notes, defect = listed(found, "archival", lambda raw: _note(raw, units))
+    faults = (*bad_edits, *bad_notes)
+    return Saved(status=found.status, faults=faults, defect="" if edits else defect, edits=edits, notes=notes)
 
 
-def build(texts: tuple[str, ...], limit: int) -> Call:
-    """The call that makes one text of at most about `limit` tokens out of several, oldest first."""
+def build(inputs: CondenseInputs) -> Call:
+    """The call that makes one text out of several."""
     prompt = load_prompt("condense")
+    notes = "\n".join(f"- {one_line(text)}" for text in inputs.texts)
     return Call(
         role="condense",
-        inputs=CondenseInputs(texts, limit),
+        inputs=inputs,
         messages=(
-            Message("system", prompt.fill("system", limit=str(limit))),
-            Message("user", prompt.fill("user", texts="\n".join(f"- {one_line(text)}" for text in texts))),
+            Message("system", prompt.fill("system", limit=str(inputs.limit))),
+            Message("user", prompt.fill("user", texts=notes)),
         ),
         schema=CONDENSE_SCHEMA,
-        max_output_tokens=2 * limit + _ENVELOPE,
+        max_output_tokens=2 * inputs.limit + _ENVELOPE,
     )
 
 
-def parse(text: str) -> str:
-    """The text of a reply on one line, plain text taken as it is; empty where there is none; never raises."""
-    said = extract(text, "text").data.get("text")
-    if isinstance(said, str):
-        return one_line(said)
-    plain = strip_reasoning(text)
-    return "" if "{" in plain else one_line(plain)
+def parse(text: str) -> Condensed:
+    """The text of a reply on one line, plain text taken as it is; never raises."""
+    found = extract(text, "text")
+    said = found.data.get("text") if found.status != "none" else strip_reasoning(text)
+    if not isinstance(said, str) or not said.strip() or (found.status == "none" and "{" in said):
+        return Condensed(status=found.status, defect='it holds no JSON object with a "text"')
+    return Condensed(status=found.status if found.status != "none" else "plain", text=one_line(said))
 
 
-def _edit(raw: object) -> Edit | None:
-    if isinstance(raw, str) and raw.strip():
-        return Edit(0, one_line(raw))
-    if not isinstance(raw, dict):
-        return None
+def _edit(raw: dict[str, Any]) -> Edit | str:
     line, text = raw.get("line", 0), one_line(text_field(raw, "text"))
-    if isinstance(line, bool) or not isinstance(line, int) or line < 0 or not (line or text):
-        return None
-    return Edit(line, text)
+    if isinstance(line, bool) or not isinstance(line, int) or line < 0:
+        return "an item has no line number"
+    return Edit(line, text) if line or text else "a new line has no text"
 
 
-def _note(raw: object) -> Note | None:
-    if isinstance(raw, str) and raw.strip():
-        return Note(one_line(raw))
-    if not isinstance(raw, dict) or not (text := one_line(text_field(raw, "text", "note"))):
-        return None
-    return Note(text, read_refs(raw.get("refs")))
+def _note(raw: dict[str, Any], units: Units) -> Fact | str:
+    if not (text := one_line(text_field(raw, "text", "note"))):
+        return "a note has no text"
+    refs = refs_of(raw.get("refs"), units)
+    return Fact(text, when_of("", refs, units), refs)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdforget.calls.base import Call, Message, load_prompt
-from rdforget.calls.parsing import strip_reasoning, text_field
+from rdforget.calls.parsing import Extracted, strip_reasoning, text_field
 from rdforget.calls.units import FIELD, REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of
 from rdforget.text import one_line
 
@@ -86,13 +86,10 @@ def build(inputs: DistillInputs, *, cap: int, temperature: float = 0.0) -> Call:
 def parse(text: str, inputs: DistillInputs) -> Distilled:
     """The items of a reply, in JSON or under Markdown headings, each validated by itself; never raises."""
     found = find(text, "items")
-    status = found.status
-    if status == "none" and (items := _under_headings(strip_reasoning(text))):
-        found.data["items"], status = items, "headings"
-    items, faults, defect = listed(
-        found if status == found.status else type(found)(found.data, status), "items", lambda raw: _item(raw, inputs)
-    )
-    return Distilled(status=status, faults=faults, defect=defect, items=items)
+    if found.status == "none" and (written := _under_headings(strip_reasoning(text))):
+        found = Extracted({"items": written}, "headings")
+    items, faults, defect = listed(found, "items", lambda raw: _item(raw, inputs))
+    return Distilled(status=found.status, faults=faults, defect=defect, items=items)
 
 
 def _item(raw: dict[str, Any], inputs: DistillInputs) -> BankItem | str:

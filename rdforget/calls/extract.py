@@ -6,163 +6,138 @@ Neither is shown the question or earlier memory, so that a chunk asks the same w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rdforget.calls.base import Call, Message, load_prompt
-from rdforget.calls.parsing import extract, text_field
-from rdforget.calls.units import unit_lines
-from rdforget.records import Observation, Protocol
+from rdforget.calls.parsing import text_field
+from rdforget.calls.units import (
+    FIELD,
+    REFS,
+    TEXT,
+    Parsed,
+    Units,
+    dated,
+    find,
+    listed,
+    refs_of,
+    unit_lines,
+    when_of,
+)
+from rdforget.records import Protocol
+from rdforget.text import one_line
 
-MAX_FACTS = 300
+MAX_ITEMS = 400
 LEAST, MIDDLE, MOST = 1, 5, 10
 """The scale of `rate`, and what a unit without a usable rating gets."""
-_TEXT_MAX, _FIELD_MAX, _REFS_MAX = 600, 120, 8
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractInputs:
-    observations: tuple[Observation, ...]
+    units: Units
     note: str
 
 
 @dataclass(frozen=True, slots=True)
 class RateInputs:
-    observations: tuple[Observation, ...]
+    units: Units
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """A fact as the reply gives it; `refs` are unchecked."""
+class Fact:
+    """A fact with the refs of the units that it rests on, and its date or the serial `#N` of a unit."""
 
     text: str
     when: str | None = None
     refs: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """A parsed reply of `extract`. `dropped` counts items without a usable text."""
-
-    facts: tuple[Stated, ...]
-    status: str
-    dropped: int = 0
+    @property
+    def stated(self) -> str:
+        """The text with its time, as entries and prompts show it."""
+        return dated(self.text, self.when)
 
 
-@dataclass(frozen=True, slots=True)
-class Ratings:
-    """A parsed reply of `rate`: ref -> 1 to 10. `dropped` counts items without a ref or a number."""
-
-    by_ref: Mapping[str, float]
-    status: str
-    dropped: int = 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction(Parsed):
+    facts: tuple[Fact, ...] = ()
 
 
-def _list_schema(key: str, item: Mapping[str, Any], most: int) -> Mapping[str, Any]:
-    properties = {
-        "type": "object",
-        "properties": item,
-        "required": list(item),
-        "additionalProperties": False,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratings(Parsed):
+    by_ref: Mapping[str, float] = field(default_factory=dict)
+
+
+def _schema(key: str, item: Mapping[str, Any]) -> Mapping[str, Any]:
+    items = {"type": "object", "properties": item, "required": list(item), "additionalProperties": False}
     return {
         "type": "object",
-        "properties": {key: {"type": "array", "items": properties, "maxItems": most}},
+        "properties": {key: {"type": "array", "items": items, "maxItems": MAX_ITEMS}},
         "required": [key],
         "additionalProperties": False,
     }
 
 
-_REF = {"type": "string", "maxLength": _FIELD_MAX}
-EXTRACT_SCHEMA = _list_schema(
-    "facts",
-    {
-        "text": {"type": "string", "maxLength": _TEXT_MAX},
-        "when": {"type": "string", "maxLength": _FIELD_MAX},
-        "refs": {"type": "array", "items": _REF, "maxItems": _REFS_MAX},
-    },
-    MAX_FACTS,
-)
-RATE_SCHEMA = _list_schema(
-    "ratings", {"ref": _REF, "importance": {"type": "integer", "minimum": LEAST, "maximum": MOST}}, MAX_FACTS
-)
+EXTRACT_SCHEMA = _schema("facts", {"text": TEXT, "when": FIELD, "refs": REFS})
+RATE_SCHEMA = _schema("ratings", {"ref": FIELD, "importance": {"type": "integer", "minimum": LEAST, "maximum": MOST}})
 
 
-def build(observations: tuple[Observation, ...], note: str, protocol: Protocol) -> Call:
-    """The extraction call over one source chunk; `note` is the suite's own rule of precedence."""
+def build(inputs: ExtractInputs, protocol: Protocol) -> Call:
+    """The call that lists the facts of one chunk; `note` is the suite's own rule of precedence."""
     prompt = load_prompt("extract")
     return Call(
         role="extract",
-        inputs=ExtractInputs(observations, note),
+        inputs=inputs,
         messages=(
             Message("system", prompt.fill("system")),
-            Message("user", prompt.fill("user", units=unit_lines(observations), note=note)),
+            Message("user", prompt.fill("user", units=unit_lines(inputs.units), note=inputs.note)),
         ),
         schema=EXTRACT_SCHEMA,
         max_output_tokens=protocol.curate_cap,
     )
 
 
-def parse(text: str) -> Extraction:
+def parse(text: str, units: Units) -> Extraction:
     """Facts of a reply, each validated by itself; never raises."""
-    found = extract(text, "facts")
-    raw = found.data.get("facts")
-    items = raw if isinstance(raw, list) else []
-    facts = tuple(fact for one in items if (fact := _fact(one)))
-    return Extraction(facts, found.status, len(items) - len(facts))
+    found = find(text, "facts")
+    facts, faults, defect = listed(found, "facts", lambda raw: _fact(raw, units))
+    return Extraction(status=found.status, faults=faults, defect=defect, facts=facts)
 
 
-def build_rating(observations: tuple[Observation, ...], protocol: Protocol) -> Call:
-    """The call that rates the units of one source chunk."""
+def build_rating(inputs: RateInputs, protocol: Protocol) -> Call:
+    """The call that rates the units of one chunk."""
     prompt = load_prompt("extract")
     return Call(
         role="rate",
-        inputs=RateInputs(observations),
+        inputs=inputs,
         messages=(
             Message("system", prompt.fill("rate-system")),
-            Message("user", prompt.fill("rate-user", units=unit_lines(observations))),
+            Message("user", prompt.fill("rate-user", units=unit_lines(inputs.units))),
         ),
         schema=RATE_SCHEMA,
         max_output_tokens=protocol.curate_cap,
     )
 
 
-def parse_rating(text: str) -> Ratings:
-    """Ratings of a reply, clipped to the scale; the last one of a ref counts; never raises."""
-    found = extract(text, "ratings")
-    raw = found.data.get("ratings")
-    items = raw if isinstance(raw, list) else []
-    pairs = [pair for one in items if (pair := _rating(one))]
-    return Ratings(dict(pairs), found.status, len(items) - len(pairs))
+def parse_rating(text: str, units: Units) -> Ratings:
+    """Ratings of a reply by ref, clipped to the scale; the last one of a unit counts; never raises."""
+    found = find(text, "ratings")
+    pairs, faults, defect = listed(found, "ratings", lambda raw: _rating(raw, units))
+    return Ratings(status=found.status, faults=faults, defect=defect, by_ref=dict(pairs))
 
 
-def read_ref(raw: object) -> str:
-    """A ref as a model may cite it: `[#12]`, `#12` and the like; empty if it is no text."""
-    return raw.strip().removeprefix("[").removesuffix("]").strip() if isinstance(raw, str) else ""
+def _fact(raw: dict[str, Any], units: Units) -> Fact | str:
+    if not (text := one_line(text_field(raw, "text", "fact", "statement"))):
+        return "an item has no text"
+    refs = refs_of(raw.get("refs"), units)
+    return Fact(text, when_of(text_field(raw, "when"), refs, units), refs)
 
 
-def read_refs(raw: object) -> tuple[str, ...]:
-    """The refs of a list, or a single one, without repetitions."""
-    cited = raw if isinstance(raw, list) else [raw]
-    return tuple(dict.fromkeys(ref for one in cited if (ref := read_ref(one))))
-
-
-def _fact(raw: object) -> Stated | None:
-    if isinstance(raw, str) and raw.strip():
-        return Stated(raw.strip())
-    if not isinstance(raw, dict) or not (text := text_field(raw, "text", "fact", "statement")):
-        return None
-    return Stated(text, text_field(raw, "when") or None, read_refs(raw.get("refs", raw.get("ref"))))
-
-
-def _rating(raw: object) -> tuple[str, float] | None:
-    if not isinstance(raw, dict) or not (ref := read_ref(raw.get("ref"))):
-        return None
-    said = raw.get("importance")
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
-        return None
+def _rating(raw: dict[str, Any], units: Units) -> tuple[str, float] | str:
+    refs, said = refs_of(raw.get("ref"), units), raw.get("importance")
+    if not refs:
+        return "an item names no unit"
     try:
-        number = float(said)
+        number = float(said) if isinstance(said, int | float | str) and not isinstance(said, bool) else float("nan")
     except (ValueError, OverflowError):
-        return None
-    return (ref, min(max(number, LEAST), MOST)) if number == number else None
+        number = float("nan")
+    return (refs[0], min(max(number, LEAST), MOST)) if number == number else "an item has no number"

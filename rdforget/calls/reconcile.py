@@ -7,18 +7,19 @@ added, a pair is compatible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rdforget.calls.base import Call, Message, load_prompt
-from rdforget.calls.parsing import extract, text_field
+from rdforget.calls.parsing import text_field
+from rdforget.calls.units import TEXT, Parsed, find, listed
 from rdforget.records import Protocol
 from rdforget.text import one_line
 
-MAX_DECISIONS = 400
-_TEXT_MAX, _ID_MAX = 600, 24
+MAX_ITEMS = 400
+_ID_MAX = 24
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -88,12 +89,9 @@ class Decision:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    decisions: tuple[Decision, ...]
-    status: str
-    dropped: int = 0
-    """Items without a fact or a known operation."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions(Parsed):
+    decisions: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,107 +101,100 @@ class Relation:
     """For a subsumption, one sentence that says what both say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Relations:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relations(Parsed):
     """One relation a pair, in the order of the pairs asked about."""
 
-    relations: tuple[Relation, ...]
-    status: str
-    dropped: int = 0
-    """Items without a known label, or about no pair."""
+    relations: tuple[Relation, ...] = ()
 
 
-def _items_schema(key: str, names: Sequence[str], choice: str, choices: type[StrEnum]) -> dict[str, object]:
-    fields: dict[str, object] = {
-        name: {"type": "string", "maxLength": _TEXT_MAX if name == "text" else _ID_MAX} for name in names
-    }
-    fields[choice] = {"type": "string", "enum": list(choices)}
+def _schema(key: str, names: Sequence[str], choice: str, choices: type[StrEnum]) -> dict[str, object]:
+    fields: dict[str, object] = {name: {"type": "string", "maxLength": _ID_MAX} for name in names}
+    fields |= {choice: {"type": "string", "enum": list(choices)}, "text": TEXT}
     item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {
         "type": "object",
-        "properties": {key: {"type": "array", "items": item, "maxItems": MAX_DECISIONS}},
+        "properties": {key: {"type": "array", "items": item, "maxItems": MAX_ITEMS}},
         "required": [key],
         "additionalProperties": False,
     }
 
 
-RECONCILE_SCHEMA = _items_schema("decisions", ("fact", "op", "id", "text"), "op", Op)
-RELATE_SCHEMA = _items_schema("relations", ("pair", "label", "text"), "label", Label)
+RECONCILE_SCHEMA = _schema("decisions", ("fact", "id"), "op", Op)
+RELATE_SCHEMA = _schema("relations", ("pair",), "label", Label)
 
 
-def build(memories: tuple[Known, ...], facts: tuple[New, ...], note: str, protocol: Protocol) -> Call:
+def build(inputs: ReconcileInputs, protocol: Protocol) -> Call:
     """The call that decides what the new facts of a chunk do to the memories shown."""
     prompt = load_prompt("reconcile")
     user = prompt.fill(
         "user",
-        memories="\n".join(f"[{known.id}] {one_line(known.text)}" for known in memories) or "(none)",
-        facts="\n".join(f"[{new.id}] {one_line(new.text)}{_near(new)}" for new in facts),
-        note=note,
+        memories="\n".join(f"[{known.id}] {one_line(known.text)}" for known in inputs.memories) or "(none)",
+        facts="\n".join(f"[{new.id}] {one_line(new.text)}{_near(new)}" for new in inputs.facts),
+        note=inputs.note,
     )
     return Call(
         role="reconcile",
-        inputs=ReconcileInputs(memories, facts, note),
+        inputs=inputs,
         messages=(Message("system", prompt.fill("system")), Message("user", user)),
         schema=RECONCILE_SCHEMA,
         max_output_tokens=protocol.curate_cap,
     )
 
 
-def parse(text: str) -> Decisions:
+def parse(text: str, inputs: ReconcileInputs) -> Decisions:
     """Operations of a reply, each validated by itself; never raises."""
-    items, status = _items(text, "decisions")
-    decisions = tuple(decision for one in items if (decision := _decision(one)))
-    return Decisions(decisions, status, len(items) - len(decisions))
+    names = {new.id for new in inputs.facts}
+    found = find(text, "decisions")
+    decisions, faults, defect = listed(found, "decisions", lambda raw: _decision(raw, names))
+    return Decisions(status=found.status, faults=faults, defect=defect, decisions=decisions)
 
 
-def build_pairs(pairs: tuple[Pair, ...], note: str, protocol: Protocol) -> Call:
+def build_pairs(inputs: RelateInputs, protocol: Protocol) -> Call:
     """The call that labels pairs of an older and a newer text."""
     prompt = load_prompt("reconcile")
     shown = "\n".join(
         f"[p{at}] older: {one_line(pair.older)}\n     newer: {one_line(pair.newer)}"
-        for at, pair in enumerate(pairs, start=1)
+        for at, pair in enumerate(inputs.pairs, start=1)
     )
     return Call(
         role="relate",
-        inputs=RelateInputs(pairs, note),
+        inputs=inputs,
         messages=(
             Message("system", prompt.fill("pairs-system")),
-            Message("user", prompt.fill("pairs-user", pairs=shown, note=note)),
+            Message("user", prompt.fill("pairs-user", pairs=shown, note=inputs.note)),
         ),
         schema=RELATE_SCHEMA,
         max_output_tokens=protocol.curate_cap,
     )
 
 
-def parse_pairs(text: str, count: int) -> Relations:
-    """A relation for each of `count` pairs, compatible where the reply has none; never raises."""
-    items, status = _items(text, "relations")
-    found: dict[str, Relation] = {}
-    for one in items:
-        if isinstance(one, dict) and (label := _choice(one.get("label"), Label)):
-            found[_id(one.get("pair"), "p")] = Relation(label, text_field(one, "text"))
-    names = [f"p{at}" for at in range(1, count + 1)]
-    relations = tuple(found.get(name, Relation(Label.COMPATIBLE)) for name in names)
-    return Relations(relations, status, len(items) - sum(name in found for name in names))
+def parse_pairs(text: str, inputs: RelateInputs) -> Relations:
+    """A relation for each pair, compatible where the reply has none; the first of a pair counts; never raises."""
+    names = [f"p{at}" for at in range(1, len(inputs.pairs) + 1)]
+    found = find(text, "relations")
+    labelled, faults, defect = listed(found, "relations", lambda raw: _relation(raw, names))
+    by_pair = dict(reversed(labelled))
+    relations = tuple(by_pair.get(name, Relation(Label.COMPATIBLE)) for name in names)
+    return Relations(status=found.status, faults=faults, defect=defect, relations=relations)
 
 
 def _near(new: New) -> str:
     return f" | near: {', '.join(new.near)}" if new.near else ""
 
 
-def _items(text: str, key: str) -> tuple[list[object], str]:
-    found = extract(text, key)
-    raw = found.data.get(key)
-    return (raw if isinstance(raw, list) else []), found.status
-
-
-def _decision(raw: object) -> Decision | None:
-    if not isinstance(raw, dict):
-        return None
+def _decision(raw: dict[str, Any], facts: Collection[str]) -> Decision | str:
     fact, op = _id(raw.get("fact"), "n"), _choice(raw.get("op"), Op)
-    if not fact or not op:
-        return None
-    return Decision(fact, op, _id(raw.get("id"), "m"), text_field(raw, "text"))
+    if fact not in facts:
+        return "an item names no fact"
+    return Decision(fact, op, _id(raw.get("id"), "m"), text_field(raw, "text")) if op else "an item has no operation"
+
+
+def _relation(raw: dict[str, Any], pairs: Collection[str]) -> tuple[str, Relation] | str:
+    pair, label = _id(raw.get("pair"), "p"), _choice(raw.get("label"), Label)
+    if pair not in pairs:
+        return "an item names no pair"
+    return (pair, Relation(label, text_field(raw, "text"))) if label else "an item has no label"
 
 
 def _id(raw: object, letter: str) -> str:

@@ -180,9 +180,7 @@ def parse(text: str, units: Units) -> Reflection:
 
     findings, faults, defect = listed(found, "observations", finding)
     relations, more, _ = listed(found, "relations", relation) if found.data.get("relations") else ((), (), "")
-    return Reflection(
-        status=found.status, faults=faults + more, defect=defect, findings=findings, relations=relations
-    )
+    return Reflection(status=found.status, faults=faults + more, defect=defect, findings=findings, relations=relations)
 
 
 def playbook_lines(shown: Shown) -> str:

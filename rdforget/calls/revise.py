@@ -13,7 +13,6 @@ from typing import Any
 from rdforget.calls.base import Call, Message, load_prompt
 from rdforget.calls.parsing import text_field
 from rdforget.calls.reflect import (
-    KINDS,
     MAX_ITEMS,
     SECTIONS,
     Finding,
@@ -174,4 +173,4 @@ def _finding(raw: object, reflection: Reflection | None) -> Finding | None:
 
 
 def _section(said: str, finding: Finding | None) -> str:
-    return said or (f"{finding.kind}s" if finding and finding.kind in KINDS else "")
+    return said or (f"{finding.kind}s" if finding else "")

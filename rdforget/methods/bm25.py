@@ -29,7 +29,7 @@ class Options:
 @lru_cache(maxsize=8)  # the questions over one history come in turn
 def _index(texts: tuple[str, ...], k1: float, b: float) -> Any:
     """A BM25 index of the texts; None where they hold no word."""
-    import bm25s  # half a second that only this method has to pay
+    import bm25s  # type: ignore[import-untyped]  # half a second that only this method has to pay
 
     corpus = [words(text) for text in texts]
     if not any(corpus):

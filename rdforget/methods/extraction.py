@@ -1,67 +1,27 @@
-"""What methods share that build memory from the facts of source chunks: the facts, their times, and which are near."""
+"""What methods share that build memory from the facts of source chunks: the facts, source time, and nearness."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from rdforget.calls import extract as role
-from rdforget.calls.base import Caller, Reply
+from rdforget.calls.extract import ExtractInputs, Fact
+from rdforget.calls.units import Asker, Units, halves
 from rdforget.dates import parse_date
 from rdforget.records import History, Observation, Protocol
-from rdforget.text import one_line, word_set
+from rdforget.text import word_set
 from rdforget.view.chunk import chunks
 
 CHUNK_TOKENS = 1_500
 """Where neither the method nor the suite says otherwise: the facts of 1,500 tokens fit the curation cap."""
+_MAX_SPLITS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact as memory keeps it; `refs` name units of the source, `when` is a date or the serial `#N` of a unit."""
-
-    text: str
-    when: str | None = None
-    refs: tuple[str, ...] = ()
-
-    @property
-    def stated(self) -> str:
-        return stated(self.text, self.when)
-
-
-@dataclass(slots=True)
-class Tally:
-    """What replies were worth, on its way to `Memory.stats`."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    parse: Counter[str] = field(default_factory=Counter)
-    """Replies by the rung of the parser that read them."""
-
-    def reply(self, reply: Reply, status: str, dropped: int = 0) -> None:
-        self.parse[status] += 1
-        self.counts["truncated"] += reply.finish_reason == "length"
-        self.counts["dropped"] += dropped
-
-    @property
-    def stats(self) -> dict[str, Any]:
-        return {"parse": dict(self.parse), **self.counts}
-
-
-def stated(text: str, when: str | None) -> str:
-    """The text on one line with its time in parentheses, where it has one and does not say it.
-
-    The serials of a numbered list are times too: no status tells the reader which of two values is the later one.
-    """
-    text = one_line(text)
-    return f"{text} ({one_line(when)})" if when and when not in text else text
-
-
-def time_of(seen: Observation) -> str | None:
-    """The date of a unit, or its serial `#N`."""
-    return seen.when or (seen.ref if seen.ref.startswith("#") else None)
+def chunked(history: History, own: int | None, protocol: Protocol) -> tuple[Units, ...]:
+    """The chunks of a history: by the method's own target, else the suite's, else `CHUNK_TOKENS`."""
+    return chunks(history.observations, own or protocol.chunk_tokens or CHUNK_TOKENS)
 
 
 def clock(observations: Sequence[Observation], step: float) -> dict[str, float]:
@@ -78,31 +38,19 @@ def clock(observations: Sequence[Observation], step: float) -> dict[str, float]:
     return days
 
 
-def chunked(history: History, own: int | None, protocol: Protocol) -> tuple[tuple[Observation, ...], ...]:
-    """The chunks of a history: by the method's own target, else the suite's, else `CHUNK_TOKENS`."""
-    return chunks(history.observations, own or protocol.chunk_tokens or CHUNK_TOKENS)
-
-
 async def facts_of(
-    chunk: tuple[Observation, ...], note: str, caller: Caller, protocol: Protocol, tally: Tally
+    units: Units, note: str, asker: Asker, protocol: Protocol, splits: int = _MAX_SPLITS
 ) -> tuple[Fact, ...]:
-    """The facts that a model finds in a chunk, with checked refs. Raises CallError."""
-    reply = await caller(role.build(chunk, note, protocol))
-    found = role.parse(reply.text)
-    tally.reply(reply, found.status, found.dropped)
-    units = {seen.ref: seen for seen in chunk}
-    facts = []
-    for fact in found.facts:
-        refs = tuple(ref for ref in units if ref in fact.refs)
-        tally.counts["unknown_refs"] += len(fact.refs) - len(refs)
-        when = fact.when or (time_of(units[refs[-1]]) if refs else None)
-        facts.append(Fact(one_line(fact.text), when, refs))
-    tally.counts["facts"] += len(facts)
-    return tuple(facts)
-
-
-def joined(refs: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*refs, *more)))
+    """The facts of a chunk, or of its halves where the reply is cut off. Raises CallError."""
+    found, cut = await asker.ask(role.build(ExtractInputs(units, note), protocol), lambda text: role.parse(text, units))
+    if cut and splits and len(units) > 1:
+        asker.counts["splits"] += 1
+        parts = [await facts_of(half, note, asker, protocol, splits - 1) for half in halves(units)]
+        return tuple(fact for part in parts for fact in part)
+    asker.counts["facts"] += len(found.facts)
+    asker.counts["dropped"] += len(found.faults)
+    asker.counts["unsourced"] += sum(not fact.refs for fact in found.facts)
+    return found.facts
 
 
 class Nearness:

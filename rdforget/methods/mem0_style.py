@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
 from rdforget.calls import reconcile as role
 from rdforget.calls.base import Caller
-from rdforget.calls.reconcile import Decision, Known, New, Op
+from rdforget.calls.extract import Fact
+from rdforget.calls.reconcile import Decision, Known, New, Op, ReconcileInputs
+from rdforget.calls.units import Asker
 from rdforget.methods.base import Builder, Method
-from rdforget.methods.extraction import Fact, Nearness, Tally, chunked, facts_of, joined
+from rdforget.methods.extraction import Nearness, chunked, facts_of
 from rdforget.records import Entry, History, Memory, Protocol, Query, Status, Switches
 
 _ABOVE = 0.1
@@ -31,6 +34,8 @@ class Options:
     """None leaves it to the suite's protocol."""
     neighbours: Annotated[int, Field(ge=1)] = 5
     """Memories shown for each fact."""
+    retries: Annotated[int, Field(ge=0)] = 1
+    """Times that an unusable reply is asked for again, with its defect named."""
 
 
 @dataclass(slots=True)
@@ -46,7 +51,6 @@ class Store:
         by_fact: dict[str, list[Decision]] = defaultdict(list)
         for decision in decisions:
             by_fact[decision.fact].append(decision)
-        counts["unknown_facts"] += sum(len(found) for name, found in by_fact.items() if name not in facts)
         became: dict[str, str] = {}
         for name, fact in facts.items():
             for decision in by_fact.get(name) or [Decision(name, Op.ADD)]:
@@ -73,7 +77,7 @@ class Store:
         return f"m{self.made}"
 
     def _update(self, target: str, fact: Fact, text: str) -> None:
-        refs = joined(self.memories[target].refs, fact.refs)
+        refs = tuple(dict.fromkeys((*self.memories[target].refs, *fact.refs)))
         self.memories[target] = Fact(text or fact.text, fact.when, refs)
         self.revisions[target] += 1
 
@@ -90,31 +94,30 @@ class Store:
         )
 
 
-def question(store: Store, facts: Mapping[str, Fact], neighbours: int) -> tuple[tuple[Known, ...], tuple[New, ...]]:
+def question(store: Store, facts: Mapping[str, Fact], neighbours: int, note: str) -> ReconcileInputs:
     """The memories near any of the facts, and the facts with what each is near to, earlier facts included."""
     texts = {name: fact.text for name, fact in store.memories.items()}
     index = Nearness(texts | {name: fact.text for name, fact in facts.items()})
     near = {name: tuple(other for other, _ in index.earlier(name, _ABOVE, neighbours)) for name in facts}
     shown = {other for found in near.values() for other in found}
     known = tuple(Known(name, fact.stated) for name, fact in store.memories.items() if name in shown)
-    return known, tuple(New(name, fact.stated, near[name]) for name, fact in facts.items())
+    return ReconcileInputs(known, tuple(New(name, fact.stated, near[name]) for name, fact in facts.items()), note)
 
 
 async def build(history: History, caller: Caller, protocol: Protocol, options: Options) -> Memory:
     """The memory of a history, chunk by chunk. Raises CallError."""
-    store, tally = Store(), Tally()
+    store, asker = Store(), Asker(caller, options.retries)
     for chunk in chunked(history, options.chunk_tokens, protocol):
-        found = await facts_of(chunk, history.note, caller, protocol, tally)
+        found = await facts_of(chunk, history.note, asker, protocol)
         facts = {f"n{number}": fact for number, fact in enumerate(found, start=1)}
-        known, new = question(store, facts, options.neighbours)
+        asked = question(store, facts, options.neighbours, history.note)
         decisions: tuple[Decision, ...] = ()
-        if any(fact.near for fact in new):
-            reply = await caller(role.build(known, new, history.note, protocol))
-            decided = role.parse(reply.text)
-            tally.reply(reply, decided.status, decided.dropped)
+        if any(new.near for new in asked.facts):
+            decided, _ = await asker.ask(role.build(asked, protocol), partial(role.parse, inputs=asked))
+            asker.counts["dropped"] += len(decided.faults)
             decisions = decided.decisions
-        store.apply(facts, decisions, tally.counts)
-    return Memory(store.entries(), tally.stats)
+        store.apply(facts, decisions, asker.counts)
+    return Memory(store.entries(), asker.stats())
 
 
 def make(name: str, options: Options) -> Method:

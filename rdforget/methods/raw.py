@@ -13,8 +13,8 @@ from typing import Annotated
 from pydantic import Field
 
 from rdforget.calls.base import Caller
+from rdforget.calls.units import dated
 from rdforget.methods.base import Builder, Method, Remember
-from rdforget.methods.extraction import stated
 from rdforget.records import Entry, History, Memory, Observation, Protocol, Query, Status, Switches
 from rdforget.text import one_line
 from rdforget.view.pack import pack
@@ -36,7 +36,7 @@ def raw_entries(observations: Iterable[Observation]) -> tuple[Entry, ...]:
     return tuple(
         Entry(
             id=f"m{number}",
-            text=stated(seen.line, seen.when),
+            text=dated(seen.line, seen.when),
             status=Status.ACTIVE,
             when=seen.when,
             evidence=one_line(seen.line),

@@ -2,12 +2,14 @@
 
 It answers from `call.inputs` and writes the JSON that a model would have written. The curate role may use
 the order of the source to tell a current value from an older one; the answer role sees only the view.
+On conversations it is a floor: what it says is cut out of what was said, found by the words of the question.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rdforget.calls.answer import AnswerInputs
@@ -18,13 +20,17 @@ from rdforget.calls.rubric import RubricInputs
 from rdforget.calls.select import SelectInputs
 from rdforget.models.base import CallError
 from rdforget.reader import conversation
-from rdforget.reader.answering import UNAVAILABLE, answer
+from rdforget.reader.answering import answer
+from rdforget.reader.conversation import Conversation, Stated, read_conversation
 from rdforget.reader.curation import Source, bearing, everything, read_source, selection
 from rdforget.reader.facts import Fact
 from rdforget.reader.grading import grade, is_right
 from rdforget.records import Observation
 
-_SOURCES_KEPT = 4
+_SOURCES_KEPT = 64
+"""Sources, or chunks of them, that stay read: those of a few long conversations at once."""
+
+Items = list[dict[str, str]]
 
 
 class Rules:
@@ -33,20 +39,21 @@ class Rules:
     name = "rules"
 
     def __init__(self) -> None:
-        self._talks={}
-        self._sources: list[tuple[tuple[Observation, ...], Source]] = []
+        self._sources: OrderedDict[tuple[Observation, ...], Source | Conversation] = OrderedDict()
 
     async def answer(self, call: Call) -> Reply:
         """The role's JSON; a role that only a language model can fill is a `bad_request`."""
+        reply: dict[str, Any]
         match call.inputs:
             case CurateInputs() as inputs:
-                reply = self._curate(inputs)
+                active, replaced = self._curate(inputs)
+                reply = {"active": active, "replaced": replaced}
             case SelectInputs(query, candidates):
-                reply = {"ids": conversation.selection(query, candidates) if _talk(candidates) else selection(query, candidates)}
+                reply = {"ids": selection(query, candidates)}
             case AnswerInputs(query, entries):
-                reply = {"answer": (conversation.answer(query, entries) or UNAVAILABLE) if _talk(entries) else answer(query, entries)}
-            case JudgeInputs() as inputs:
-                reply = {"verdict": "correct" if is_right(inputs.answer, inputs.gold) else "wrong"}
+                reply = {"answer": answer(query, entries)}
+            case JudgeInputs(_, gold, said):
+                reply = {"verdict": "correct" if is_right(said, gold) else "wrong"}
             case RubricInputs(_, criterion, said):
                 reply = {"grade": grade(said, criterion)}
             case _:
@@ -57,49 +64,43 @@ class Rules:
         """Forget the sources read."""
         self._sources.clear()
 
-    def _curate(self, inputs: CurateInputs) -> dict[str, Any]:
-        if any(seen.speaker for seen in inputs.observations):
-            return self._curate_talk(inputs)
-        source = self._source(inputs.observations)
-        if inputs.query is None:
+    def _curate(self, inputs: CurateInputs) -> tuple[Items, Items]:
+        source, query = self._source(inputs.observations), inputs.query
+        if isinstance(source, Conversation):
+            if query is None:
+                said, unsaid = conversation.everything(source)
+            else:
+                said, unsaid = conversation.bearing(source, query, closure=inputs.closure)
+            return list(_passages(said, inputs.slots)), list(_passages(unsaid, inputs.slots))
+        if query is None:
             current, replaced, unread = everything(source)
         else:
-            current, replaced, unread = bearing(source, inputs.query, closure=inputs.closure)
+            current, replaced, unread = bearing(source, query, closure=inputs.closure)
         slotless = [{"text": seen.line, "when": seen.when or "", "evidence": seen.line} for seen in unread]
-        return {
-            "active": [*_items(current, inputs.slots), *slotless],
-            "replaced": list(_items(replaced, inputs.slots)),
-        }
+        return [*_facts(current, inputs.slots), *slotless], list(_facts(replaced, inputs.slots))
 
-    def _curate_talk(self, inputs):
-        key=inputs.observations
-        t=self._talks.get(id(key))
-        if t is None or t[0] is not key:
-            t=(key,conversation.read_talk(key)); self._talks[id(key)]=t
-        if inputs.query is None: return {"active":[],"replaced":[]}
-        a,r=conversation.bearing(t[1],inputs.query,closure=inputs.closure)
-        def it(p,slot):
-            d={"text":p.text,"when":p.when or "","evidence":p.line}
-            if slot and inputs.slots: d|={"subject":slot[0],"relation":slot[1],"scope":""}
-            return d
-        return {"active":[it(*x) for x in a],"replaced":[it(*x) for x in r]}
-
-    def _source(self, observations: tuple[Observation, ...]) -> Source:
-        for seen, source in self._sources:
-            if seen == observations:
-                return source
-        source = read_source(observations)
-        self._sources = [(observations, source), *self._sources][:_SOURCES_KEPT]
+    def _source(self, observations: tuple[Observation, ...]) -> Source | Conversation:
+        source = self._sources.pop(observations, None)
+        if source is None:
+            spoken = any(seen.speaker for seen in observations)
+            source = read_conversation(observations) if spoken else read_source(observations)
+        self._sources[observations] = source
+        if len(self._sources) > _SOURCES_KEPT:
+            self._sources.popitem(last=False)
         return source
 
 
-def _talk(es):
-    return sum(bool(conversation.passage_of(e.text).speaker) for e in es)*2>len(es)
-
-def _items(facts: Iterable[Fact], slots: bool) -> Iterable[dict[str, str]]:
+def _facts(facts: Iterable[Fact], slots: bool) -> Iterator[dict[str, str]]:
     for fact in facts:
         item = {"text": fact.statement.text, "when": fact.when or "", "evidence": fact.line}
-        if slots:
-            subject, relation, scope = fact.slot
-            item |= {"subject": subject, "relation": relation, "scope": scope}
-        yield item
+        yield item | _slot(fact.slot) if slots else item
+
+
+def _passages(stated: Iterable[Stated], slots: bool) -> Iterator[dict[str, str]]:
+    for passage, slot in stated:
+        item = {"text": passage.text, "when": passage.when or "", "evidence": passage.line}
+        yield item | _slot(slot) if slots and slot else item
+
+
+def _slot(slot: tuple[str, str, str]) -> dict[str, str]:
+    return dict(zip(("subject", "relation", "scope"), slot, strict=True))

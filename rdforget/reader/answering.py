@@ -9,31 +9,40 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from rdforget.reader import conversation, options
 from rdforget.reader.chain import Path, only_fit, search
-from rdforget.reader.curation import entry_facts, speakers_of
+from rdforget.reader.curation import entry_facts
 from rdforget.reader.facts import Fact, Graph, Slot, build_graph
 from rdforget.reader.hashing import digest
 from rdforget.reader.lexicon import BACK
-from rdforget.reader.question import Question, analyse
+from rdforget.reader.need import need_of
+from rdforget.reader.passages import is_talk, passage_of
+from rdforget.reader.question import Question, analyse, is_about_the_past
+from rdforget.reader.retrieval import talk_of
 from rdforget.records import Entry, Query, Status
 
 UNAVAILABLE = "The information is not available."
 _LEAST = 0.0
 """Score of a path that still counts as an answer."""
-_LEAST_IN_TALK = 0.7
-"""The same where people talk: there a grammar finds statements that nobody meant."""
 
 
 def answer(query: Query, entries: Sequence[Entry]) -> str:
-    """The answer that the entries give, verbatim from their texts, or `UNAVAILABLE`."""
-    read = [passage_of(entry.text) for entry in entries]
+    """The answer that the entries give, verbatim from their texts, or `UNAVAILABLE`; with options, a letter."""
+    found = [passage_of(entry.text) for entry in entries]
     if query.options:
-        return options.choose(query, read, [entry.status for entry in entries])
-    if not is_talk(read):
-        return by_facts(query, [(entry.status, fact) for entry in entries for fact in entry_facts(entry)]) or UNAVAILABLE
-    said = [(entry.status, fact) for entry, passage in zip(entries, read, strict=True) for fact in passage_facts(passage)]
-    speakers = tuple(sorted({passage.speaker for passage in read} - ASSISTANTS - {""}))
-    return by_facts(query, said, speakers, _LEAST_IN_TALK) or conversation.answer(query, entries) or UNAVAILABLE
+        past = is_about_the_past(query.text)
+        return options.choose(
+            query, [p for p, e in zip(found, entries, strict=True) if past or e.status is not Status.SUPERSEDED]
+        )
+    if not is_talk(found):
+        return by_facts(query, ((e.status, fact) for e in entries for fact in entry_facts(e))) or UNAVAILABLE
+    talk = talk_of(found)
+    need = need_of(query, talk.speakers)
+    stated = None
+    if need.kind in conversation.BY_FACTS:
+        facts = ((e.status, fact) for e, p in zip(entries, found, strict=True) for fact in conversation.facts_in(p))
+        stated = by_facts(query, facts, conversation.people(found), conversation.LEAST_PATH)
+    return stated or conversation.answer(need, entries, talk) or UNAVAILABLE
 
 
 def by_facts(

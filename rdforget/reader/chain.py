@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby, pairwise
 
 from rdforget.reader.facts import Fact, Graph
@@ -78,6 +79,11 @@ def search(question: Question, graph: Graph) -> list[Path]:
     return found
 
 
+def near_best(paths: list[Path], margin: float) -> list[Path]:
+    """Those that score above 0 and at most `margin` below the best, of paths that are sorted."""
+    return [path for path in paths if path.score >= paths[0].score - margin and path.score > 0]
+
+
 def only_fit(question: Question, graph: Graph) -> Path | None:
     """Where no words mean a relation: the one fact of the named that has the kind of value asked for."""
     found = {
@@ -115,12 +121,20 @@ def _extend(path: Path, fact: Fact, hops: Hops, node: str, scorer: _Scorer) -> P
     return Path(path.mention, (*path.facts, fact), hops, nodes, scorer.score(path.mention, hops, nodes))
 
 
+@lru_cache(maxsize=64)
+def _known_scores(
+    text: str, asked: frozenset[str], cues: tuple[tuple[int, tuple[str, ...]], ...]
+) -> dict[tuple[Mention, Hops], float]:
+    """Scores of relation sequences for the words of a question, which the roles ask for one after the other."""
+    return {}
+
+
 class _Scorer:
     """Scores of relation sequences for one question; each sequence is scored once."""
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        self._known: dict[tuple[Mention, Hops], float] = {}
+        self._known = _known_scores(question.text, question.asked, tuple((c.start, c.stems) for c in question.cues))
         self._weights: dict[str, tuple[float, ...]] = {}
         self._sure = [mention for mention in question.mentions if mention.sure]
 
@@ -188,18 +202,22 @@ class _Scorer:
         behind = next((at for at, cue in enumerate(cues) if cue.start >= mention.end and cue.weights), -1)
         best: dict[int, tuple[float, dict[int, int]]] = {0: (0.0, {})}
         for at, cue in enumerate(cues):
+            unused = _UNUSED * cue.worth
+            if not any(row[at] for row in rows):
+                best = {mask: (value - unused, assigned) for mask, (value, assigned) in best.items()}
+                continue
             step: dict[int, tuple[float, dict[int, int]]] = {}
+            near = cue.start < mention.start or (mention.clause and at == behind)
+            away = abs(cue.start - mention.start) if near else _END
             for mask, (value, assigned) in best.items():
-                choices = [(mask, value - _UNUSED * cue.worth, assigned)]
-                near = cue.start < mention.start or (mention.clause and at == behind)
-                away = abs(cue.start - mention.start) if near else _END
+                if mask not in step or value - unused > step[mask][0]:
+                    step[mask] = (value - unused, assigned)
                 for hop, row in enumerate(rows):
                     if row[at] > 0:
                         after = mask | 1 << hop if row[at] >= _MEANS else mask
-                        choices.append((after, value + row[at] + _FAR * hop * away, {**assigned, at: hop}))
-                for after, total, chosen in choices:
-                    if after not in step or total > step[after][0]:
-                        step[after] = (total, chosen)
+                        total = value + row[at] + _FAR * hop * away
+                        if after not in step or total > step[after][0]:
+                            step[after] = (total, {**assigned, at: hop})
             best = step
         return max(best.items(), key=lambda item: item[1][0] - _BRIDGE * (len(rows) - item[0].bit_count()))[1][1]
 

@@ -1,197 +1,207 @@
-"""Roles `curate`, `select` and `answer` over conversations: what was said, ranked by the words of the question.
+"""Roles `curate`, `select` and `answer` over conversations.
 
-Where a question asks for one value, all that was said of it competes for one slot: the curator lets the latest by date
-stand and gives the others as replaced. The answer sees statuses only: among active rivals a hash chooses.
+Statements that the grammar reads keep their slots. Beyond them passages are retrieved by the words of the question;
+where it asks for one value, all that was said of it competes for one slot: the curator lets the latest by date stand
+and gives the others as replaced. The answer sees statuses only: among active rivals a hash chooses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from rdforget.reader.clause import clause
-from rdforget.reader.extract import values
+from rdforget.dates import parse_date
+from rdforget.reader import options
+from rdforget.reader.chain import near_best, search
+from rdforget.reader.claims import claim
+from rdforget.reader.facts import UNDATED, Fact, Graph, Slot, Slots, build_graph, group
+from rdforget.reader.grammar import read
 from rdforget.reader.hashing import digest
 from rdforget.reader.need import Kind, Need, need_of
-from rdforget.reader.passages import Passage, Weights, passage_of, passages, term_list
+from rdforget.reader.passages import ASSISTANTS, Passage, passages
+from rdforget.reader.question import analyse
+from rdforget.reader.retrieval import Candidate, Ranked, Talk, candidates, neighbours, rank, talk_of
+from rdforget.reader.sentences import is_statement
 from rdforget.records import Entry, Observation, Query, Status
 from rdforget.text import fold
 
 MAX_ITEMS = 60
-_DIRECT, _SHARE = 24, 0.3
-"""Passages taken for their own sake, and what share of the best score they must have."""
-_STRONG = 6
-"""Passages that bring their neighbours along."""
-_CONTEXT, _PAIRS = 0.35, 0.3
-_OTHERS, _ASSISTANT = 0.55, 0.3
-"""Weight of what somebody else said than the one who is asked about."""
+"""Passages for one question, and ids for one selection."""
+MAX_GENERAL = 400
+"""Sentences where there is no question."""
+LEAST_PATH = 0.7
+"""Score from which a path of facts counts: in speech a grammar finds statements that nobody meant."""
+BY_FACTS = frozenset({Kind.OTHER, Kind.PLACE, Kind.PERSON})
+"""Kinds of value that facts have; numbers and times are values only where a sentence says of what."""
+_MARGIN = 1.0
+_DIRECT, _SHARE, _STRONG = 24, 0.3, 6
+"""Passages taken for their own sake, the share of the best score that they must have, and how many of them bring
+their neighbours along."""
 _RIVAL, _LEVEL = 0.72, 0.9
-"""Share of the best score from which a value competes with the best: for the curator, and in a view."""
+"""Share of the best score from which a value competes with the best one: for the curator, and in a view."""
 _LEAST = 0.34
-"""Share of the question's words, by weight, that the words of an answer must meet."""
-_QUESTION = 0.85
-"""Weight of a sentence that asks or supposes."""
+"""Share of the question's words, by weight, that the passage of an answer must hold."""
+_SENTENCE_WORDS = 30
+"""Longer sentences of a conversation are not read as statements."""
+_SHORT_REPLY = 30
+"""Words up to which an assistant's passage is kept where there is no question."""
+_TERMS = 3
+"""Terms from which a sentence is worth keeping where there is no question."""
 
-Slot = tuple[str, str, str]
+Stated = tuple[Passage, Slot | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Conversation:
     """A conversation read once, for all questions over it."""
 
-    passages: tuple[Passage, ...]
-    weights: Weights
-    speakers: frozenset[str]
+    talk: Talk
+    slots: Slots
+    graph: Graph
+    home: dict[int, int]
+    """Fact, by `id`, -> position of its passage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A possible answer with the passage and sentence that give it."""
-
-    passage: Passage
-    sentence: str
-    text: str
-    score: float
-    coverage: float
-
-
-def read_talk(observations: Sequence[Observation]) -> Talk:
-    """A source in which people speak."""
-    return talk_of(passages(observations))
-
-
-def talk_of(found: Sequence[Passage]) -> Talk:
-    return Talk(tuple(found), Weights(found), frozenset(passage.speaker for passage in found if passage.speaker))
-
-
-def rank(need: Need, talk: Talk, *, context: bool) -> list[tuple[float, int]]:
-    """Scores and positions of the passages that share a word with the question, best first."""
-    total = sum(talk.weights[term] for term in need.terms)
-    if not total:
-        return []
-    wanted = {term: talk.weights[term] / total for term in need.terms}
-    pairs = set(zip(need.terms, need.terms[1:], strict=False))
-    met = [sum(wanted[term] for term in wanted.keys() & passage.terms) for passage in talk.passages]
-    scored = []
+def read_conversation(observations: Sequence[Observation]) -> Conversation:
+    talk = talk_of(passages(observations))
+    home: dict[int, int] = {}
+    facts = []
     for at, passage in enumerate(talk.passages):
-        if not met[at]:
-            continue
-        score = met[at]
-        if len(pairs) > 0 and score > 0.2:
-            words = term_list(passage.text)
-            score += _PAIRS * len(pairs.intersection(zip(words, words[1:], strict=False))) / len(pairs)
-        if context:
-            around = {term for near in _neighbours(talk, at) for term in wanted.keys() & talk.passages[near].terms}
-            score += _CONTEXT * sum(wanted[term] for term in around - passage.terms)
-        scored.append((score * _voice(need, passage), at))
-    scored.sort(key=lambda pair: (-pair[0], pair[1]))
-    return scored
+        for fact in facts_in(passage, at):
+            home[id(fact)] = at
+            facts.append(fact)
+    slots = group(facts)
+    return Conversation(talk, slots, build_graph(f for held in slots.values.values() for f in reversed(held)), home)
 
 
-def _neighbours(talk: Talk, at: int) -> list[int]:
-    here = talk.passages[at]
+def facts_in(passage: Passage, position: int = 0) -> list[Fact]:
+    """What a person states in a passage, by the grammar."""
+    if passage.by_assistant:
+        return []
+    order = (parse_date(passage.when or "") or UNDATED, -1, position)
     return [
-        near
-        for near in (at - 1, at + 1)
-        if 0 <= near < len(talk.passages) and talk.passages[near].session == here.session
+        Fact(statement, passage.line, passage.when, order)
+        for sentence in passage.said
+        if is_statement(sentence) and sentence.count(" ") < _SENTENCE_WORDS
+        for statement in read(sentence, passage.speaker or None)
     ]
 
 
-def _voice(need: Need, passage: Passage) -> float:
-    if passage.speaker == need.by or not (need.by or passage.by_assistant):
-        return 1.0
-    return _ASSISTANT if passage.by_assistant else _OTHERS
+def people(found: Iterable[Passage]) -> tuple[str, ...]:
+    """Who "I" may be."""
+    return tuple(sorted({passage.speaker for passage in found if passage.speaker} - ASSISTANTS))
 
 
-def candidates(need: Need, talk: Talk, ranked: Iterable[tuple[float, int]]) -> list[Candidate]:
-    """Possible answers, best first; each passage gives its best one."""
-    found = []
-    for score, at in ranked:
-        if best := _best_of(need, talk, talk.passages[at], score):
-            found.append(best)
-    found.sort(key=lambda c: (-c.score, c.passage.text))
+def everything(source: Conversation) -> tuple[list[Stated], list[Stated]]:
+    """Active and replaced sentences of people, and of an assistant's short turns, without a question.
+
+    A sentence has the slot of the fact that it states, else that of its claim; its latest one stands.
+    """
+    kept: list[Stated] = []
+    for passage in source.talk.passages:
+        if passage.by_assistant and passage.text.count(" ") > _SHORT_REPLY:
+            continue
+        for sentence in passage.said:
+            alone = replace(passage, text=f"{passage.speaker_label}{sentence}", said=(sentence,))
+            if is_statement(sentence) and len(alone.own_terms) >= _TERMS:
+                kept.append((alone, _slot_of(alone)))
+    kept = kept[-MAX_GENERAL:]
+    latest: dict[Slot, Passage] = {}
+    for passage, slot in sorted(kept, key=lambda stated: stated[0].order):
+        if slot:
+            latest[slot] = passage
+    active = [stated for stated in kept if not stated[1] or latest[stated[1]] is stated[0]]
+    replaced = [stated for stated in kept if stated[1] and latest[stated[1]] is not stated[0]]
+    return active, replaced
+
+
+def _slot_of(alone: Passage) -> Slot | None:
+    known = [fact.slot for fact in facts_in(alone) if fact.statement.known]
+    return known[0] if known else claim(alone)
+
+
+def bearing(source: Conversation, query: Query, *, closure: bool) -> tuple[list[Stated], list[Stated]]:
+    """Active and replaced passages for a question, best first.
+
+    With closure, facts further along a path and the passages around the best ones come along.
+    """
+    talk = source.talk
+    if query.options:
+        return [(talk.passages[at], None) for at in options.rank(query, talk.passages, talk.weights)[:_DIRECT]], []
+    need = need_of(query, talk.speakers)
+    stated = _on_paths(source, query, closure=closure) if need.kind in BY_FACTS else {}
+    ranked = rank(need, talk, context=True)
+    direct = [pair for pair in ranked[:_DIRECT] if pair[0] >= _SHARE * ranked[0][0]]
+    chosen = dict.fromkeys([*stated, *(at for _, at in direct)])
+    if closure:
+        for _, at in direct[:_STRONG]:
+            chosen.update(dict.fromkeys(near for near in neighbours(talk, at) if not talk.passages[near].by_assistant))
+    stated = _revisions(need, talk, direct) | stated
+
+    def is_replaced(at: int) -> bool:
+        return at in stated and stated[at][1]
+
+    kept = list(chosen)[:MAX_ITEMS]
+    active: list[Stated] = [
+        (talk.passages[at], stated[at][0] if at in stated else None) for at in kept if not is_replaced(at)
+    ]
+    replaced: list[Stated] = [(talk.passages[at], stated[at][0]) for at in kept if is_replaced(at)]
+    return active, replaced
+
+
+def _on_paths(source: Conversation, query: Query, *, closure: bool) -> dict[int, tuple[Slot, bool]]:
+    """Passages whose facts lead to an answer: their slots, and whether they have been replaced."""
+    question = analyse(query.text, source.graph, people(source.talk.passages))
+    found: dict[int, tuple[Slot, bool]] = {}
+    for path in near_best(search(question, source.graph), _MARGIN):
+        if path.score < LEAST_PATH:
+            break
+        for fact in path.facts if closure else path.facts[:1]:
+            values = source.slots.values[fact.slot]
+            for value in reversed(values):
+                found.setdefault(source.home[id(value)], (fact.slot, value is not values[-1]))
+        if len(found) >= MAX_ITEMS // 2:
+            break
     return found
 
 
-def _best_of(need: Need, talk: Talk, passage: Passage, score: float) -> Candidate | None:
-    best: Candidate | None = None
-    asks = 0.4 if need.kind is Kind.OTHER else _QUESTION
-    for at, sentence in enumerate(passage.said):
-        held = frozenset(term_list(sentence))
-        covered = talk.weights.coverage(need.terms, held)
-        base = (0.5 * score + 0.5 * covered * _voice(need, passage)) * (asks if sentence.endswith("?") else 1.0)
-        if need.kind in (Kind.OTHER, Kind.YES_NO):
-            options = [(clause(need, sentence, passage.said[at+1:at+2]) if need.kind is Kind.OTHER else _yes_no(sentence), base)]
-        else:
-            options = [
-                (value.text, base + 0.3 * talk.weights.coverage(need.terms, value.near) + 0.15 * value.counted)
-                for value in values(need, sentence, passage.when, talk.speakers)
-            ]
-        for text, worth in options:
-            if text and (best is None or worth > best.score):
-                best = Candidate(passage, sentence, text, worth, max(covered, talk.weights.coverage(need.terms, passage.terms)))
-    return best
-
-
-def _yes_no(sentence: str) -> str:
-    denied = {"not", "never", "no", "haven", "didn", "don", "doesn", "isn", "wasn", "won", "couldn", "can't"}
-    words = set(fold(sentence).replace("’", "'").replace("n't", " not").split())
-    return "No" if denied & words else "Yes"
-
-
-def bearing(talk: Talk, query: Query, *, closure: bool) -> tuple[list[tuple[Passage, Slot | None]], list[tuple[Passage, Slot | None]]]:
-    """Active and replaced passages for a question, best first, each with its slot where it has one."""
-    need = need_of(query, talk.speakers)
-    ranked = rank(need, talk, context=True)
-    if not ranked:
-        return [], []
-    direct = [pair for pair in ranked[:_DIRECT] if pair[0] >= _SHARE * ranked[0][0]]
-    chosen = dict.fromkeys(at for _, at in direct)
-    if closure:
-        for _, at in direct[:_STRONG]:
-            chosen.update(dict.fromkeys(_neighbours(talk, at)))
-    slot, old = _revisions(need, talk, direct) if need.revisable else (None, {})
-    slots = {id(passage): slot for passage in old}
-    active = [(p, slots.get(id(p))) for at in chosen if not old.get(p := talk.passages[at], False)]
-    replaced = [(p, slot) for at in chosen if old.get(p := talk.passages[at], False)]
-    return active[:MAX_ITEMS], replaced[: MAX_ITEMS - len(active)]
-
-
-def _revisions(need: Need, talk: Talk, ranked: list[tuple[float, int]]) -> tuple[Slot, dict[Passage, bool]]:
-    """The slot that the question asks for, and the passages in it: whether each has been replaced."""
-    found = candidates(need, talk, ranked)
-    rivals = [c for c in found if c.score >= _RIVAL * found[0].score] if found else []
-    slot = (found[0].passage.speaker or "someone" if found else "", f"{need.kind} {' '.join(need.terms[:8])}", "")
+def _revisions(need: Need, talk: Talk, ranked: Ranked) -> dict[int, tuple[Slot, bool]]:
+    """Passages that compete for the value that the question asks for, and whether they have been replaced."""
+    position = {id(passage): at for at, passage in enumerate(talk.passages)}
+    found = candidates(need, talk, ranked) if need.revisable else []
+    rivals = [candidate for candidate in found if candidate.score >= _RIVAL * found[0].score]
     if not rivals:
-        return slot, {}
-    last = max(rivals, key=lambda c: c.passage.order)
-    return slot, {c.passage: fold(c.text) != fold(last.text) for c in rivals}
+        return {}
+    slot = (rivals[0].passage.speaker or "someone", " ".join([need.kind, *need.terms[:8]]), "")
+    last = max(rivals, key=lambda candidate: candidate.passage.order)
+    return {position[id(c.passage)]: (slot, fold(c.text) != fold(last.text)) for c in rivals}
 
 
-def selection(query: Query, entries: Sequence[Entry]) -> list[str]:
-    """Ids of the entries in the order of their scores."""
-    talk = talk_of([passage_of(entry.text) for entry in entries])
+def selection(query: Query, entries: Sequence[Entry], read_as: Sequence[Passage]) -> list[str]:
+    """Ids of the entries, those on a path of facts first, then by their words."""
+    talk = talk_of(read_as)
+    if query.options:
+        return [entries[at].id for at in options.rank(query, talk.passages, talk.weights)][:MAX_ITEMS]
     need = need_of(query, talk.speakers)
-    return [
-        entries[at].id
-        for _, at in rank(need, talk, context=False)
-        if need.past or entries[at].status is not Status.SUPERSEDED
-    ][:MAX_ITEMS]
+    usable = [at for at, entry in enumerate(entries) if need.past or entry.status is not Status.SUPERSEDED]
+    home = {id(fact): (at, fact) for at in usable for fact in facts_in(talk.passages[at])}
+    graph = build_graph(fact for _, fact in home.values())
+    question = analyse(query.text, graph, people(talk.passages))
+    paths = near_best(search(question, graph), _MARGIN) if need.kind in BY_FACTS else []
+    first = [home[id(fact)][0] for path in paths if path.score >= LEAST_PATH for fact in path.facts]
+    ranked = [at for _, at in rank(need, talk, context=False) if at in set(usable)]
+    return [entries[at].id for at in dict.fromkeys([*first, *ranked])][:MAX_ITEMS]
 
 
-def answer(query: Query, entries: Sequence[Entry]) -> str | None:
-    """What the entries say, in their words; None where nothing in them bears on the question."""
-    read = [(passage_of(entry.text), entry.status) for entry in entries]
-    talk = talk_of([passage for passage, _ in read])
-    need = need_of(query, talk.speakers)
-    if need.kind is not Kind.YES_NO and (need.named | set(need.heads[-1:])) - {t for p in talk.passages for t in p.terms}:
+def answer(need: Need, entries: Sequence[Entry], talk: Talk) -> str | None:
+    """What the entries say, in their words; None where too little in them bears on the question."""
+    mentioned = {term for passage in talk.passages for term in passage.terms}
+    if need.kind is not Kind.YES_NO and (need.named | set(need.heads[-1:])) - mentioned:
         return None
     ranked = rank(need, talk, context=False)
-    wanted = (Status.SUPERSEDED,) if need.past else ()
-    for statuses in (wanted, (Status.ACTIVE, Status.DEPRECATED), tuple(Status)):
-        if statuses == tuple(Status) and not need.past:
-            break
-        found = candidates(need, talk, [pair for pair in ranked if read[pair[1]][1] in statuses])
+    current = (Status.ACTIVE, Status.DEPRECATED)
+    for statuses in ((Status.SUPERSEDED,), current) if need.past else (current,):
+        found = candidates(need, talk, [pair for pair in ranked if entries[pair[1]].status in statuses])
         found = [candidate for candidate in found if candidate.coverage >= _LEAST]
         if found:
             return _pick(need, found)
@@ -199,6 +209,6 @@ def answer(query: Query, entries: Sequence[Entry]) -> str | None:
 
 
 def _pick(need: Need, found: list[Candidate]) -> str:
-    """The best answer; where several are as good, a hash of question and answer takes one."""
+    """The best answer; where the question asks for one value and several are as good, a hash takes one."""
     level = [c for c in found if c.score >= _LEVEL * found[0].score] if need.revisable else found[:1]
-    return min(level, key=lambda c: digest(need.text, fold(c.text))).text
+    return min(level, key=lambda candidate: digest(need.text, fold(candidate.text))).text

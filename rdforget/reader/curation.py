@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from rdforget.reader.chain import Path, meant, search
+from rdforget.reader import conversation
+from rdforget.reader.chain import meant, near_best, search
 from rdforget.reader.facts import Fact, Graph, Slots, build_graph, group, read_facts
 from rdforget.reader.grammar import read
+from rdforget.reader.passages import is_talk, passage_of
 from rdforget.reader.question import Question, analyse
 from rdforget.records import Entry, Observation, Query, Status
 from rdforget.text import overlap, word_set
@@ -17,7 +19,6 @@ MAX_FACTS = 60
 _MAX_DIRECT, _MAX_UNREAD = 16, 6
 _MARGIN, _MARGIN_SELECT = 1.5, 1.0
 """How far below the best path another one may score and still bear on the question."""
-_NOT_USERS = frozenset({"assistant", "system"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +28,13 @@ class Source:
     slots: Slots
     graph: Graph
     unread: tuple[Observation, ...]
-    speakers: tuple[str, ...] = field(default=())
 
 
 def read_source(observations: Sequence[Observation]) -> Source:
     facts, unread = read_facts(observations)
     slots = group(facts)
     graph = build_graph(fact for values in slots.values.values() for fact in reversed(values))
-    return Source(slots, graph, tuple(unread), speakers_of(seen.speaker for seen in observations))
-
-
-def speakers_of(names: Iterable[str | None]) -> tuple[str, ...]:
-    """Nodes of the people who may say "I" in a question."""
-    return tuple(sorted({name.lower() for name in names if name} - _NOT_USERS))
+    return Source(slots, graph, tuple(unread))
 
 
 def everything(source: Source) -> tuple[list[Fact], list[Fact], list[Observation]]:
@@ -55,10 +50,10 @@ def bearing(source: Source, query: Query, *, closure: bool) -> tuple[list[Fact],
     With closure, the facts along every path that answers it about as well as the best one, then what is said
     directly of the names it mentions; without, only the latter.
     """
-    question = analyse(query.text, source.graph, source.speakers)
+    question = analyse(query.text, source.graph)
     chosen: dict[int, Fact] = {}
     if closure:
-        for path in _near_best(search(question, source.graph), _MARGIN):
+        for path in near_best(search(question, source.graph), _MARGIN):
             _take(chosen, path.facts)
             if len(chosen) >= MAX_FACTS // 2:
                 break
@@ -76,15 +71,17 @@ def bearing(source: Source, query: Query, *, closure: bool) -> tuple[list[Fact],
 
 def selection(query: Query, candidates: Sequence[Entry]) -> list[str]:
     """Ids of the entries on the best paths in their order, then the alternatives in their slots."""
-    speakers = speakers_of(text.partition(":")[0] for entry in candidates if ":" in (text := entry.text)[:40])
+    found = [passage_of(entry.text) for entry in candidates]
+    if query.options or is_talk(found):
+        return conversation.selection(query, candidates, found)
     pairs = [(fact, entry) for entry in candidates for fact in entry_facts(entry)]
     owner = {id(fact): entry for fact, entry in pairs}
     live = {fact.slot for fact, entry in pairs if entry.status is Status.ACTIVE}
-    question = analyse(query.text, build_graph(fact for fact, _ in pairs), speakers)
+    question = analyse(query.text, build_graph(fact for fact, _ in pairs))
     usable = [fact for fact, entry in pairs if _usable(entry, fact, live, question)]
     chosen: dict[int, Fact] = {}
     graph = build_graph(usable)
-    for path in _near_best(search(question, graph), _MARGIN_SELECT):
+    for path in near_best(search(question, graph), _MARGIN_SELECT):
         _take(chosen, path.facts)
     slots = {fact.slot for fact in chosen.values()}
     _take(chosen, (fact for fact in usable if fact.slot in slots))
@@ -103,10 +100,6 @@ def _usable(entry: Entry, fact: Fact, live: set[tuple[str, str, str]], question:
     if entry.status is Status.SUPERSEDED:
         return question.wants_history
     return entry.status is Status.ACTIVE or fact.slot not in live
-
-
-def _near_best(paths: list[Path], margin: float) -> list[Path]:
-    return [path for path in paths if path.score >= paths[0].score - margin and path.score > 0]
 
 
 def _take(chosen: dict[int, Fact], facts: Iterable[Fact]) -> None:

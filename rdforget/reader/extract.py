@@ -13,14 +13,15 @@ from rdforget.reader.need import Kind, Need
 from rdforget.reader.passages import term_list
 
 _NUMBER = (
-    r"(?:\d+(?:,\d{3})+|\d+(?:\.\d+)?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ]\w+)?|one|two|three|"
-    r"four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|"
+    r"(?:\d+(?:,\d{3})+|\d+(?:\.\d+)?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ]\w+)?|"
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|"
     r"hundred|thousand)"
 )
 _ABOUT = r"(?:(?:about|around|approximately|roughly|almost|nearly|over|more than|at least|under) )?"
 _SPAN = r"(?:second|minute|hour|day|night|week|weekend|month|year|decade)s?"
-_PERIOD = r"(?:day|night|week|weekend|month|year|morning|evening|afternoon|quarter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-_PATTERNS = {
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_PERIOD = rf"(?:day|night|week|weekend|month|year|morning|evening|afternoon|quarter|{_WEEKDAY})"
+_SOURCES = {
     Kind.COUNT: rf"(?<![\w$€£/:.,-])(?:{_NUMBER}|once|twice)(?![\w%:/-]|[.,]\d|(?:st|nd|rd|th)\b)",
     Kind.DURATION: (
         rf"{_ABOUT}(?:\b{_NUMBER}|\ban?|\bhalf an?|\ba few|\ba couple of|\bseveral)(?:\s?[-–]\s?\d+| to {_NUMBER})?"
@@ -31,7 +32,7 @@ _PATTERNS = {
         rf"\b(?:once|twice|thrice|{_NUMBER} times?|a (?:few|couple of) times|several times)(?: or {_NUMBER} times)? "
         rf"(?:a|per|each|every|in a) {_PERIOD}|\b(?:every|each) (?:other |second |single |few |{_NUMBER} )?{_PERIOD}s?"
         r"|\b(?:daily|weekly|biweekly|bi-weekly|monthly|yearly|annually|quarterly)\b"
-        r"|\b(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days\b"
+        rf"|\b(?:on )?{_WEEKDAY}s\b"
     ),
     Kind.MONEY: (
         r"[$€£]\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:k|million|billion))?\b"
@@ -41,29 +42,31 @@ _PATTERNS = {
         r"\b\d{1,2}(?::\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.)(?!\w)|\b\d{1,2}:\d\d\b|\b(?:noon|midnight)\b"
         rf"|\b{_NUMBER} o['’]clock\b|\b(?:half|quarter) past {_NUMBER}\b"
     ),
-    Kind.WEEKDAY: r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\bweekends?\b",
+    Kind.WEEKDAY: rf"\b{_WEEKDAY}s?\b|\bweekends?\b",
     Kind.QUANTITY: (
         rf"{_ABOUT}[$€£]?(?<![\w/])(?:\d+(?:,\d{{3}})+|\d+(?:[.:]\d+)*)(?:\s?[-–]\s?\d+(?:[.:]\d+)*)?(?:\s?%|(?:st|nd|rd|th)\b)?(?!\w)"
         rf"(?: (?:out of {_NUMBER}|[a-z]+))?|\b{_NUMBER} [a-z]+s\b"
     ),
 }
-_COMPILED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _PATTERNS.items()}
+PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SOURCES.items()}
 _PLACE = re.compile(
     r"\b(?:in|at|to|on|from|under|above|near|behind|inside|into|onto|outside|beside|around|through|by|over|next to|in "
     r"front of) (?:(?:the|a|an|my|our|his|her|their|this|that) )?"
 )
+_CALENDAR = (
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december"
+)
 _NOT_PLACES = frozenset(
-    "morning afternoon evening night week weekend month year day time moment end beginning future past fact order case "
-    "general particular addition life mind touch least last first all home".split()  # noqa: SIM905
-) | {
-    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-}
+    re.findall(
+        r"\w+",
+        f"{_CALENDAR} morning afternoon evening night week weekend month year day time moment end beginning future past "
+        "fact order case general particular addition life mind touch least last first all home",
+    )
+)
 _PERSON = re.compile(r"\b[A-Z][a-z]+(?: (?:[A-Z][\w'’-]*|de|van|von|of))*(?<! of)")
 _NO_PERSONS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
-    "september october november december thanks yes yeah wow hey hi hello the it she he they we you that this".split()  # noqa: SIM905
+    re.findall(r"\w+", f"{_CALENDAR} thanks yes yeah wow hey hi hello the it she he they we you that this")
 )
 _WORD = re.compile(r"[\w&'’+#-]+")
 _NEAR_WORDS = 7
@@ -84,14 +87,14 @@ def values(need: Need, sentence: str, when: str | None, speakers: Collection[str
     if need.kind is Kind.DATE:
         said_on = parse_date(when) if when else None
         named = point_in_time(sentence, said_on)
-        if named or said_on:
-            yield Value(named or say(said_on), frozenset(term_list(sentence)), named is not None)  # type: ignore[arg-type]
+        if text := named or (say(said_on) if said_on else ""):
+            yield Value(text, frozenset(term_list(sentence)), named is not None)
     elif need.kind is Kind.PLACE:
         yield from _places(need, sentence)
     elif need.kind is Kind.PERSON:
         yield from _persons(need, sentence, speakers)
-    elif need.kind in _COMPILED:
-        for found in _COMPILED[need.kind].finditer(sentence):
+    elif need.kind in PATTERNS:
+        for found in PATTERNS[need.kind].finditer(sentence):
             text, counted = _with_noun(need, sentence, found)
             if text:
                 yield Value(text, _around(sentence, *found.span()), counted)
@@ -142,7 +145,7 @@ def _places(need: Need, sentence: str) -> Iterator[Value]:
         while words and words[-1] == "of":
             words.pop()
             end = sentence.rfind(" ", found.end(), end)
-        stems = {stem(word) for word in words if not is_function_word(word)}
+        stems = set(term_list(" ".join(words)))
         if words and not _NOT_PLACES & set(words) and not words[-1].endswith("ing") and stems - set(need.terms):
             yield Value(sentence[found.start() : end], _around(sentence, found.start(), end))
 

@@ -5,28 +5,20 @@ Nodes are names in normal form, an edge leads from the subject of a fact to its 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from rdforget.dates import parse_date
 from rdforget.reader.grammar import Statement, has_several_readings, read
 from rdforget.reader.sentences import serial
 from rdforget.records import Observation
 
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
-    )
-}
-_YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
-_WORDS = re.compile(r"\d+|[A-Za-z]+")
-_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]\.?m)?", re.IGNORECASE)
-
 Slot = tuple[str, str, str]
-Order = tuple[tuple[int, ...], int, int]
-"""Date (year, month, day, hour, minute; empty where unknown), serial (-1 without), source position."""
+Order = tuple[datetime, int, int]
+"""Date of the session (`UNDATED` where unknown), serial (-1 without), source position."""
+UNDATED = datetime.min  # noqa: DTZ901  # the dates of the sources have no zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +30,7 @@ class Fact:
     """The source line."""
     when: str | None = None
     """`#N` of a serial, else the date of the session as the source writes it."""
-    order: Order = ((), -1, 0)
+    order: Order = (UNDATED, -1, 0)
     """The larger is later."""
 
     @property
@@ -85,7 +77,7 @@ def read_facts(observations: Sequence[Observation]) -> tuple[list[Fact], list[Ob
     names = {name for found in readings for statement in found for name in (statement.subject, statement.value)}
     for position, (seen, found) in enumerate(zip(observations, readings, strict=True)):
         number, _ = serial(seen.text)
-        order = (parse_date(seen.when), -1 if number is None else number, position)
+        order = (parse_date(seen.when or "") or UNDATED, -1 if number is None else number, position)
         when = seen.when if number is None else f"#{number}"
         if has_several_readings(seen.text):
             found = read(seen.text, seen.speaker, names)
@@ -118,20 +110,3 @@ def build_graph(facts: Iterable[Fact]) -> Graph:
         names.setdefault(value, fact.statement.object)
     longest = max((name.count(" ") + 1 for name in names), default=0)
     return Graph(graph_facts, out, into, names, longest)
-
-
-def parse_date(text: str | None) -> tuple[int, ...]:
-    """(year, month, day, hour, minute) of a date in digits or with an English month; empty if there is none."""
-    if not text:
-        return ()
-    time = _TIME.search(text)
-    hour, minute = (int(time[1]) % (12 if time[3] else 24), int(time[2])) if time else (0, 0)
-    if time and time[3] and time[3].lower().startswith("p"):
-        hour += 12
-    if found := _YEAR_FIRST.search(text):
-        return (int(found[1]), int(found[2]), int(found[3]), hour, minute)
-    parts = _WORDS.findall(text[: time.start()] + " " + text[time.end() :] if time else text)
-    month = next((_MONTHS[part[:3].lower()] for part in parts if part[:3].lower() in _MONTHS and part.isalpha()), 0)
-    year = next((int(part) for part in parts if part.isdecimal() and len(part) == 4), 0)
-    day = next((int(part) for part in parts if part.isdecimal() and len(part) <= 2), 0)
-    return (year, month, day, hour, minute) if year else ()

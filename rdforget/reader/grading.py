@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from rdforget.reader.answering import UNAVAILABLE
-from rdforget.reader.passages import term_list
+from rdforget.reader.lexicon import is_function_word, stem
 from rdforget.records import Gold
 from rdforget.scoring.rule import normalise, strict_rule
 
 _ABSTAINS = (UNAVAILABLE.lower().rstrip("."), "not available", "unknown")
 _ASIDE = re.compile(r"\s*\(([^()]*)\)")
+_PRONOUNS = frozenset({"i", "we", "you", "me", "my", "your", "our", "us", "ve", "re", "ll", "m", "d"})
 _LONGER = 4
 """How many times as long as the reference an answer may be that states it in other words."""
 
@@ -56,4 +57,6 @@ def _wordings(reference: str) -> Iterator[str]:
 
 
 def _content(text: str) -> frozenset[str]:
-    return frozenset(term_list(normalise(text)))
+    return frozenset(
+        stem(word) for word in normalise(text).split() if not (word in _PRONOUNS or is_function_word(word))
+    )

@@ -46,8 +46,8 @@ _KINDS = tuple(
         (Kind.COUNT, r"\bhow many\b|\bwhat(?: is| was|['’]s)? the (?:total )?number of\b"),
         (
             Kind.MONEY,
-            r"\bhow much (?:money|cash)\b|\bhow much\b.*\b(?:cost|pa(?:y|id)|spen[dt]|earn\w*|worth|sa[vl]e\w*|charge\w*|"
-            r"rais\w+|budget|owe\w*|donat\w+)\b|\bwhat (?:is|was) (?:the|my) .*\b(?:price|cost|salary|rent|budget)\b",
+            r"\bhow much (?:money|cash)\b|\bhow much\b.*\b(?:cost|pa(?:y|id)|spen[dt]|earn\w*|worth|sa[vl]e\w*|"
+            r"charge\w*|rais\w+|budget|owe\w*|donat\w+)\b|\bwhat (?:is|was) (?:the|my) .*\b(?:price|cost|salary|rent|budget)\b",
         ),
         (Kind.QUANTITY, r"\bhow (?:much|old|far|tall|big|large|heavy|fast|high)\b"),
         (Kind.CLOCK, r"\b(?:what|which) time\b|\bhow (?:early|late)\b"),
@@ -71,15 +71,17 @@ _KINDS = tuple(
         ),
     )
 )
-_RECENT = re.compile(r"\b(?:current(?:ly)?|now(?:adays)?|most recent(?:ly)?|latest|these days|at the moment)\b", re.IGNORECASE)
+_RECENT = re.compile(
+    r"\b(?:current(?:ly)?|now(?:adays)?|most recent(?:ly)?|latest|these days|at the moment)\b", re.IGNORECASE
+)
 _NOW = re.compile(r"\b(?:currently|now|these days|at the moment)\b", re.IGNORECASE)
 _I = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Oo]ur)\b")
 _YOU = re.compile(r"\b(?:you|your)\b(?! (?:think|suggest|recommend)\b)", re.IGNORECASE)
 _HEAD = re.compile(r"\b(?:how many|number of)\s+(?P<rest>.+)$", re.IGNORECASE)
 _NAMED = re.compile(r"(?:(?<=[\w,'’\"] )|(?<=[DM][rs]\. ))[\"'“‘(]?([A-Z][\w&+#]*)")
 _NO_TOPIC = re.compile(
-    r"\b(?:days? of the week|weekday|(?:in|last|this|next) (?:January|February|March|April|May|June|July|August|September|"
-    r"October|November|December)(?: \d{4})?)\b"
+    r"\b(?:days? of the week|weekday|(?:in|last|this|next) (?:January|February|March|April|May|June|July|August|"
+    r"September|October|November|December)(?: \d{4})?)\b"
 )
 """Words that say when, not what."""
 
@@ -112,7 +114,7 @@ def need_of(query: Query, speakers: Collection[str]) -> Need:
     text = query.text
     topic = _NO_TOPIC.sub(" ", text)
     first_names = {speaker.split()[0]: speaker for speaker in speakers if speaker}
-    spoken = {first_names[word] for word in tokens(text) if word in first_names}
+    spoken: Collection[str] = {first_names[word] for word in tokens(text) if word in first_names}
     if _I.search(text):
         spoken = {"user"} & set(speakers)
     elif _YOU.search(text):

@@ -32,8 +32,8 @@ _CODE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        "i me my mine myself you your yours we our ours us ve m re ll d don didn doesn isn wasn aren won there any some "
-        "so just very really too much many how long often kind type sort most recent recently latest currently current "
+        "i me my mine myself you your yours we our ours us ve m re ll d don didn doesn isn wasn aren won there any "
+        "some so just very really too much many how long often kind type sort most recent recently latest currently current "
         "now get got go going would could should might may let s t no yes all every each more been being because up "
         "out over again back only own both such while until after before during between through off per please tell "
         "total what why who when where which one thing things something way lot time times ago far already still "
@@ -57,6 +57,17 @@ class Passage:
     session: str = ""
     line: str = ""
     order: tuple[float, int] = (0.0, 0)
+
+    @property
+    def own_terms(self) -> frozenset[str]:
+        """Terms of the sentences alone."""
+        return frozenset(term for sentence in self.said for term in term_list(sentence))
+
+    @property
+    def speaker_label(self) -> str:
+        """`Ada: `, as the text writes it."""
+        label = _LABEL.match(self.text)
+        return f"{label[1]}: " if label else ""
 
     @property
     def by_assistant(self) -> bool:
@@ -89,6 +100,11 @@ def passage_of(text: str) -> Passage:
     label = _LABEL.match(body)
     said = body[label.end() :] if label else body
     return Passage(body, label[1].lower() if label else "", tuple(sentences(said)), terms(body), when)
+
+
+def is_talk(found: Sequence[Passage]) -> bool:
+    """Whether most passages name their speaker."""
+    return 2 * sum(bool(passage.speaker) for passage in found) > len(found)
 
 
 def _asked(before: Observation | None, seen: Observation) -> str:

@@ -18,6 +18,12 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]?[^\W\d_a-
 _ABBREVIATION = re.compile(
     r"(?:^|[\s.(])(?:[^\W\d_]|Jr|Sr|Dr|Mr|Mrs|Ms|St|Mt|Ft|Inc|Ltd|Co|Corp|No|Vol|vs|Prof|Gen|Rev)\.$"
 )
+_SUPPOSES = re.compile(
+    r"\b(?:if|whether|should|would|could|might|may|maybe|perhaps|wonder(?:ing)?|consider(?:ing)?|hop(?:e|ing)|"
+    r"thinking (?:of|about)|plan(?:ning)? (?:to|on)|(?:want|like|love) to)\b",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(r"\b(?:not|never|no|none|nobody|nothing|neither|cannot)\b|n['’]t\b", re.IGNORECASE)
 
 
 def serial(line: str) -> tuple[int | None, str]:
@@ -66,3 +72,12 @@ def third_person(body: str, speaker: str) -> str:
         rest = re.sub(r"^(?:am|was) ", "is ", body[found.end() :])
         return f"{speaker} {verb}{rest}"
     return re.sub(r"\b(?:my|our) ", f"{speaker}'s ", body)
+
+
+def is_statement(sentence: str) -> bool:
+    """Neither asks nor supposes."""
+    return not sentence.endswith("?") and not _SUPPOSES.search(sentence)
+
+
+def denies(sentence: str) -> bool:
+    return bool(_DENIES.search(sentence))

@@ -141,7 +141,7 @@ def test_runs_over_other_questions_are_refused(
     rdf: Rdf, full: Path, more: tuple[object, ...], suite: str, named: str
 ) -> None:
     other = run(rdf, *more, suite=suite)
-    done = rdf("compare", full, other, *(("--metric", "rule") if suite == CHATS else ()))
+    done = rdf("compare", full, other)
     assert done.code == 2
     assert named in done.err
     assert done.out == ""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rdforget.records import Record
-from runners.journal import read_records
+from runners.journal import read_records, read_replies
 from tests.acceptance.conftest import Done
 from tests.acceptance.test_http_run import replied
 from tests.loopback import Response, failed, role_of, said, serve
@@ -71,7 +71,8 @@ def test_a_killed_run_goes_on_where_it_was(rdf: Rdf, tmp_path: Path) -> None:
         done = rdf(*resume, "--json")
     assert done.code == 0
     assert comparable(list(read_records(folder))) == expected
-    assert max(server.asked.values()) == 1  # what hung when the process was killed was never answered
+    # Only what was on its way back to a worker when the process was killed is asked again.
+    assert sum(server.asked.values()) - len(server.asked) <= (3 - 1) + (2 - 1)
     assert done.json["cells"] == whole.json["cells"]
 
 
@@ -129,7 +130,7 @@ def test_a_killed_sweep_goes_on_and_its_table_says_what_is_missing(rdf: Rdf, tmp
             f"api_base: {running.url}\n",
             "utf-8",
         )
-        kill_at(server, 40, ["sweep", "mine.yaml", "--quiet"], tmp_path)
+        kill_at(server, 40, ["sweep", "mine.yaml", "--quiet", "--workers", "2"], tmp_path)
         [folder] = (tmp_path / "results/sweeps").iterdir()
         early = (folder / "table.md").read_text("utf-8")
         done = rdf("sweep", "mine.yaml", "--json")
@@ -138,6 +139,7 @@ def test_a_killed_sweep_goes_on_and_its_table_says_what_is_missing(rdf: Rdf, tmp
     assert "missing" in early
     assert "missing" not in (folder / "table.md").read_text("utf-8")
     assert {cell["n_completed"] for cell in done.json["cells"]} == {8}
-    assert max(server.asked.values()) == 1
+    kept = [read_replies(path.parent) for path in folder.glob("*/journal.sqlite")]
+    assert 0 <= sum(server.asked.values()) - sum(map(len, kept)) <= 2 - 1  # on its way to a worker
     again = rdf("sweep", "demo", "--json").json["run_dir"]
     assert rdf("sweep", "demo", "--json").json["run_dir"] != again  # one that has ended is not gone on with

@@ -12,7 +12,7 @@ from random import Random
 from statistics import fmean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdforget.records import Failure, Gold, Record, Score, Verdict
@@ -69,11 +69,12 @@ def test_binary_scores_have_wilsons_interval(right: int, n: int, one_conversatio
     assert (found.low, found.high) == pytest.approx(wilson(right, n), abs=1e-5)
 
 
-@pytest.mark.parametrize(("right", "n", "points"), [(95, 100, 2.9), (80, 86, 2.9), (50, 100, 5.0)])
-def test_half_an_interval_is_about_two_standard_errors(right: int, n: int, points: float) -> None:
+@pytest.mark.parametrize(("right", "n", "error"), [(79, 86, 2.9), (73, 78, 2.8), (74, 100, 4.4), (50, 100, 5.0)])
+def test_half_an_interval_is_about_two_standard_errors(right: int, n: int, error: float) -> None:
+    """The sampling errors of the paper's Full, in points, and the largest there is at n = 100."""
     found = interval([1.0] * right + [0.0] * (n - right), alone(n))
     assert found
-    assert (found.high - found.low) / 2 == pytest.approx(2 * points, rel=0.25)
+    assert (found.high - found.low) / 2 == pytest.approx(Z * error, rel=0.1)
 
 
 @pytest.mark.parametrize("grades", [(0.0, 1.0), (0.0, 0.5, 1.0)])
@@ -183,7 +184,8 @@ def test_where_nothing_varies_an_interval_still_has_a_width(a: list[float], b: l
 def test_conversations_that_all_agree_count_as_one_trial_each() -> None:
     found = interval([1.0] * 30, [f"beam:{number % 3}" for number in range(30)])
     assert found
-    assert (found.units, found.low) == (3, pytest.approx(wilson(3, 3)[0], abs=1e-5))
+    assert found.units == 3
+    assert found.low == pytest.approx(wilson(3, 3)[0], abs=1e-5)
 
 
 GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
@@ -214,6 +216,7 @@ def test_laws_of_intervals(scores: list[tuple[float, str]]) -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
+@settings(max_examples=20)  # statsmodels collects garbage at every call
 def test_holm_steps_down(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
