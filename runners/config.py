@@ -49,7 +49,7 @@ ModelEntry = Annotated[RulesConfig | LiteLLMConfig, Field(discriminator="backend
 
 
 class SweepConfig(_Strict):
-    """A sweep: every combination of its lists."""
+    """A block of a sweep: every combination of its lists."""
 
     suites: tuple[str, ...] = Field(min_length=1)
     methods: tuple[str, ...] = ("rd-forget",)
@@ -101,15 +101,28 @@ def model_configs() -> Mapping[str, RulesConfig | LiteLLMConfig]:
     return found
 
 
-def sweep_config(path_or_name: str) -> tuple[Path, SweepConfig]:
-    """A sweep file by path, or a shipped one by name."""
-    shipped = {path.stem: path for path in sorted((config_dir() / "sweeps").glob("*.yaml"))}
+def sweep_config(path_or_name: str) -> tuple[Path, tuple[SweepConfig, ...]]:
+    """A sweep file by path, or a shipped one by name.
+
+    A file is one block, or holds several under `blocks`; keys beside it stand for every block that lacks them.
+    """
+    shipped = shipped_sweeps()
     path = Path(path_or_name)
     if not path.is_file():
         if path_or_name not in shipped:
             raise UserError(nearest("sweep file or shipped sweep", path_or_name, shipped))
         path = shipped[path_or_name]
-    return path, _load(path, SweepConfig, {*SweepConfig.model_fields})
+    raw = _read(path)
+    blocks = raw.pop("blocks", [{}])
+    if not isinstance(blocks, list) or not blocks or not all(isinstance(block, dict) for block in blocks):
+        raise UserError(f"{path}: blocks must be a list of mappings of keys to values")
+    keys = {*SweepConfig.model_fields, "blocks"}
+    return path, tuple(_validate(path, {**raw, **block}, SweepConfig, keys) for block in blocks)
+
+
+def shipped_sweeps() -> Mapping[str, Path]:
+    """The files in `configs/sweeps` by name."""
+    return {path.stem: path for path in sorted((config_dir() / "sweeps").glob("*.yaml"))}
 
 
 def _load(path: Path, kind: Any, keys: Collection[str]) -> Any:

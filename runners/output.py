@@ -8,6 +8,7 @@ from typing import Any
 from rdforget.records import Record, Status
 from runners.console import print_json, print_table, printable, stdout
 from runners.errors import Exit
+from runners.replay import Replayed
 from runners.runs import Result
 from runners.tables import rows_of
 
@@ -34,6 +35,24 @@ def show_result(result: Result, *, as_json: bool) -> None:
     if result.code is Exit.ABORTED:
         console.print("INVALID: too many questions have no score; see the failures in the run folder.")
     console.print(f"{result.seconds:.1f} s, written to {result.folder}")
+
+
+def show_replay(replayed: Replayed, *, as_json: bool) -> None:
+    """Whether a manifest still leads to the requests of its run."""
+    missing, new = replayed.then - replayed.now, replayed.now - replayed.then
+    if as_json:
+        print_json(
+            {
+                "identical": replayed.identical,
+                "request_keys": sorted(replayed.now.elements()),
+                "missing": sorted(missing.elements()),
+                "new": sorted(new.elements()),
+            }
+        )
+    elif replayed.identical:
+        stdout().print(f"identical: the same {replayed.now.total()} requests")
+    else:
+        stdout().print(f"different: of {replayed.then.total()} requests {missing.total()} are not made any more")
 
 
 def show_items(records: list[Record]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -72,12 +73,29 @@ def resume_one(
 
     UserError names the fields of what is measured that differ; then nothing is asked or written.
     """
-    before = manifest.read(folder)
-    spec = TypeAdapter(RunSpec).validate_python({**before["spec"], **changes})
-    run = prepare(spec, data_dir)
-    if differing := differences(before["settings"], run.settings):
-        raise UserError(f"{folder.name} measured something else: {'; '.join(differing)}")
+    run = prepare(spec_of(folder, changes), data_dir)
+    _same(folder, run)
     return _execute(run, folder, limits, watcher)
+
+
+def repeat_one(folder: Path, data_dir: Path | None, out: Path, limits: Limits, watcher: Watcher) -> Result:
+    """`rdf run --from-manifest`: the same measurement in a new folder; UserError where it is not the same any more."""
+    run = prepare(spec_of(folder), data_dir)
+    _same(folder, run)
+    target = new_folder(out, _label(run.spec))
+    begin(run, target, limits.workers)
+    return _execute(run, target, limits, watcher)
+
+
+def spec_of(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> RunSpec:
+    """What a run was asked to measure, with changes."""
+    spec: RunSpec = TypeAdapter(RunSpec).validate_python({**manifest.read(folder)["spec"], **changes})
+    return spec
+
+
+def _same(folder: Path, run: Run) -> None:
+    if differing := differences(manifest.read(folder)["settings"], run.settings):
+        raise UserError(f"{folder.name} measured something else: {'; '.join(differing)}")
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> list[str]:
@@ -93,7 +111,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
 
 
 def run_sweep(
-    name: str, config: SweepConfig, data_dir: Path | None, out: Path, limits: Limits, watcher: Watcher
+    name: str, blocks: Sequence[SweepConfig], data_dir: Path | None, out: Path, limits: Limits, watcher: Watcher
 ) -> Result:
     """`rdf sweep`: every combination, each in a folder of its own; all are checked before the first begins.
 
@@ -103,7 +121,7 @@ def run_sweep(
     began = time.monotonic()
     suites: dict[str, Suite] = {}
     runs = []
-    for spec in sweep_specs(config):
+    for spec in sweep_specs(blocks):
         run = prepare(spec, data_dir, suites.get(spec.suite))
         suites[spec.suite] = run.suite
         runs.append(run)
@@ -116,7 +134,7 @@ def run_sweep(
             {
                 "id": folder.name,
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "sweep": config.model_dump(mode="json"),
+                "sweep": [block.model_dump(mode="json") for block in blocks],
                 "fingerprint": fingerprint,
                 "environment": manifest.environment(),
             },
@@ -141,12 +159,16 @@ def run_sweep(
     )
 
 
-def sweep_specs(config: SweepConfig) -> Iterator[RunSpec]:
-    """The runs of a sweep, suite by suite."""
-    for suite, method, model, budget, switches, repeat in itertools.product(
-        config.suites, config.methods, config.models, config.budgets, config.switches, range(config.repeats)
-    ):
-        yield RunSpec(suite, method, model, switches, budget, config.limit, config.judge, config.api_base, repeat)
+def sweep_specs(blocks: Iterable[SweepConfig]) -> list[RunSpec]:
+    """The runs of a sweep, block by block and in it suite by suite; what an earlier block lists is not run again."""
+    specs = (
+        RunSpec(suite, method, model, switches, budget, block.limit, block.judge, block.api_base, repeat)
+        for block in blocks
+        for suite, method, model, budget, switches, repeat in itertools.product(
+            block.suites, block.methods, block.models, block.budgets, block.switches, range(block.repeats)
+        )
+    )
+    return list(dict.fromkeys(specs))
 
 
 def find_run(name: str, root: Path) -> Path:

@@ -134,17 +134,16 @@ class Asker:
 
         An unusable reply is asked for again with its defect named; one that was cut off would be cut off again.
         """
-        asked = call
-        for attempt in range(1, self.retries + 2):
-            reply = await self.caller(asked)
+        for left in range(self.retries, -1, -1):
+            reply = await self.caller(call)
             found = read(reply.text)
             cut = reply.finish_reason == "length"
             self.parse[found.status] += 1
             self.counts["truncated"] += cut
-            if cut or not found.defect or attempt > self.retries:
+            if cut or not found.defect or not left:
                 break
             self.counts["retries"] += 1
-            asked = _again(call, found.defect, attempt)
+            call = _again(call, found.defect)
         return found, cut
 
     def stats(self) -> Mapping[str, Any]:
@@ -156,7 +155,7 @@ def halves(units: Units) -> tuple[Units, Units]:
     return units[: len(units) // 2], units[len(units) // 2 :]
 
 
-def _again(call: Call, defect: str, attempt: int) -> Call:
+def _again(call: Call, defect: str) -> Call:
     *before, last = call.messages
     told = Message(last.role, f"{last.content}\n\n{load_prompt('again').fill('user', defect=defect)}")
-    return replace(call, messages=(*before, told), repeat=attempt)
+    return replace(call, messages=(*before, told))

@@ -31,9 +31,8 @@ def answer(query: Query, entries: Sequence[Entry]) -> str:
     found = [passage_of(entry.text) for entry in entries]
     if query.options:
         past = is_about_the_past(query.text)
-        return options.choose(
-            query, [p for p, e in zip(found, entries, strict=True) if past or e.status is not Status.SUPERSEDED]
-        )
+        usable = [p for p, e in zip(found, entries, strict=True) if past or e.status is not Status.SUPERSEDED]
+        return options.choose(query, talk_of(usable))
     if not is_talk(found):
         return by_facts(query, ((e.status, fact) for e in entries for fact in entry_facts(e))) or UNAVAILABLE
     talk = talk_of(found)

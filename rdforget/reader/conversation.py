@@ -37,8 +37,8 @@ _MARGIN = 1.0
 _DIRECT, _SHARE, _STRONG = 24, 0.3, 6
 """Passages taken for their own sake, the share of the best score that they must have, and how many of them bring
 their neighbours along."""
-_RIVAL, _LEVEL = 0.72, 0.9
-"""Share of the best score from which a value competes with the best one: for the curator, and in a view."""
+_RIVAL = 0.6
+"""Share of the best score from which a value competes with the best one for a slot, for the curator and in a view."""
 _LEAST = 0.34
 """Share of the question's words, by weight, that the passage of an answer must hold."""
 _SENTENCE_WORDS = 30
@@ -126,13 +126,12 @@ def bearing(source: Conversation, query: Query, *, closure: bool) -> tuple[list[
     With closure, facts further along a path and the passages around the best ones come along.
     """
     talk = source.talk
-    if query.options:
-        return [(talk.passages[at], None) for at in options.rank(query, talk.passages, talk.weights)[:_DIRECT]], []
     need = need_of(query, talk.speakers)
     stated = _on_paths(source, query, closure=closure) if need.kind in BY_FACTS else {}
     ranked = rank(need, talk, context=True)
     direct = [pair for pair in ranked[:_DIRECT] if pair[0] >= _SHARE * ranked[0][0]]
-    chosen = dict.fromkeys([*stated, *(at for _, at in direct)])
+    supporting = options.rank(query, talk)[:_DIRECT] if query.options else []
+    chosen = dict.fromkeys([*stated, *supporting, *(at for _, at in direct)])
     if closure:
         for _, at in direct[:_STRONG]:
             chosen.update(dict.fromkeys(near for near in neighbours(talk, at) if not talk.passages[near].by_assistant))
@@ -180,17 +179,24 @@ def _revisions(need: Need, talk: Talk, ranked: Ranked) -> dict[int, tuple[Slot, 
 def selection(query: Query, entries: Sequence[Entry], read_as: Sequence[Passage]) -> list[str]:
     """Ids of the entries, those on a path of facts first, then by their words."""
     talk = talk_of(read_as)
-    if query.options:
-        return [entries[at].id for at in options.rank(query, talk.passages, talk.weights)][:MAX_ITEMS]
     need = need_of(query, talk.speakers)
-    usable = [at for at, entry in enumerate(entries) if need.past or entry.status is not Status.SUPERSEDED]
-    home = {id(fact): (at, fact) for at in usable for fact in facts_in(talk.passages[at])}
-    graph = build_graph(fact for _, fact in home.values())
-    question = analyse(query.text, graph, people(talk.passages))
-    paths = near_best(search(question, graph), _MARGIN) if need.kind in BY_FACTS else []
-    first = [home[id(fact)][0] for path in paths if path.score >= LEAST_PATH for fact in path.facts]
-    ranked = [at for _, at in rank(need, talk, context=False) if at in set(usable)]
-    return [entries[at].id for at in dict.fromkeys([*first, *ranked])][:MAX_ITEMS]
+    usable = {at for at, entry in enumerate(entries) if need.past or entry.status is not Status.SUPERSEDED}
+    if query.options:
+        ranked = options.rank(query, talk)
+    else:
+        ranked = [*_on_best_paths(need, talk, sorted(usable)), *(at for _, at in rank(need, talk, context=False))]
+    return [entries[at].id for at in dict.fromkeys(ranked) if at in usable][:MAX_ITEMS]
+
+
+def _on_best_paths(need: Need, talk: Talk, usable: Sequence[int]) -> list[int]:
+    """Positions of the passages whose facts lead to an answer, in the order of the paths."""
+    if need.kind not in BY_FACTS:
+        return []
+    pairs = [(fact, at) for at in usable for fact in facts_in(talk.passages[at])]
+    home = {id(fact): at for fact, at in pairs}
+    graph = build_graph(fact for fact, _ in pairs)
+    paths = near_best(search(analyse(need.text, graph, people(talk.passages)), graph), _MARGIN)
+    return [home[id(fact)] for path in paths if path.score >= LEAST_PATH for fact in path.facts]
 
 
 def answer(need: Need, entries: Sequence[Entry], talk: Talk) -> str | None:
@@ -210,5 +216,5 @@ def answer(need: Need, entries: Sequence[Entry], talk: Talk) -> str | None:
 
 def _pick(need: Need, found: list[Candidate]) -> str:
     """The best answer; where the question asks for one value and several are as good, a hash takes one."""
-    level = [c for c in found if c.score >= _LEVEL * found[0].score] if need.revisable else found[:1]
+    level = [c for c in found if c.score >= _RIVAL * found[0].score] if need.revisable else found[:1]
     return min(level, key=lambda candidate: digest(need.text, fold(candidate.text))).text

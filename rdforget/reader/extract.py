@@ -14,8 +14,8 @@ from rdforget.reader.passages import term_list
 
 _NUMBER = (
     r"(?:\d+(?:,\d{3})+|\d+(?:\.\d+)?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ]\w+)?|"
-    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|"
-    r"hundred|thousand)"
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|"
+    r"nineteen|hundred|thousand)"
 )
 _ABOUT = r"(?:(?:about|around|approximately|roughly|almost|nearly|over|more than|at least|under) )?"
 _SPAN = r"(?:second|minute|hour|day|night|week|weekend|month|year|decade)s?"
@@ -44,7 +44,8 @@ _SOURCES = {
     ),
     Kind.WEEKDAY: rf"\b{_WEEKDAY}s?\b|\bweekends?\b",
     Kind.QUANTITY: (
-        rf"{_ABOUT}[$€£]?(?<![\w/])(?:\d+(?:,\d{{3}})+|\d+(?:[.:]\d+)*)(?:\s?[-–]\s?\d+(?:[.:]\d+)*)?(?:\s?%|(?:st|nd|rd|th)\b)?(?!\w)"
+        rf"{_ABOUT}[$€£]?(?<![\w/])(?:\d+(?:,\d{{3}})+|\d+(?:[.:]\d+)*)(?:\s?[-–]\s?\d+(?:[.:]\d+)*)?"
+        rf"(?:\s?%|(?:st|nd|rd|th)\b)?(?!\w)"
         rf"(?: (?:out of {_NUMBER}|[a-z]+))?|\b{_NUMBER} [a-z]+s\b"
     ),
 }
@@ -60,8 +61,8 @@ _CALENDAR = (
 _NOT_PLACES = frozenset(
     re.findall(
         r"\w+",
-        f"{_CALENDAR} morning afternoon evening night week weekend month year day time moment end beginning future past "
-        "fact order case general particular addition life mind touch least last first all home",
+        f"{_CALENDAR} morning afternoon evening night week weekend month year day time moment end beginning future "
+        "past fact order case general particular addition life mind touch least last first all home",
     )
 )
 _PERSON = re.compile(r"\b[A-Z][a-z]+(?: (?:[A-Z][\w'’-]*|de|van|von|of))*(?<! of)")

@@ -47,7 +47,8 @@ _KINDS = tuple(
         (
             Kind.MONEY,
             r"\bhow much (?:money|cash)\b|\bhow much\b.*\b(?:cost|pa(?:y|id)|spen[dt]|earn\w*|worth|sa[vl]e\w*|"
-            r"charge\w*|rais\w+|budget|owe\w*|donat\w+)\b|\bwhat (?:is|was) (?:the|my) .*\b(?:price|cost|salary|rent|budget)\b",
+            r"charge\w*|rais\w+|budget|owe\w*|donat\w+)\b|"
+            r"\bwhat (?:is|was) (?:the|my) .*\b(?:price|cost|salary|rent|budget)\b",
         ),
         (Kind.QUANTITY, r"\bhow (?:much|old|far|tall|big|large|heavy|fast|high)\b"),
         (Kind.CLOCK, r"\b(?:what|which) time\b|\bhow (?:early|late)\b"),

@@ -33,8 +33,8 @@ _STOP = frozenset(
     re.findall(
         r"\w+",
         "i me my mine myself you your yours we our ours us ve m re ll d don didn doesn isn wasn aren won there any "
-        "some so just very really too much many how long often kind type sort most recent recently latest currently current "
-        "now get got go going would could should might may let s t no yes all every each more been being because up "
+        "some so just very really too much many how long often kind type sort most recent recently latest currently "
+        "current now get got go going would could should might may let s t no yes all every each more been being because up "
         "out over again back only own both such while until after before during between through off per please tell "
         "total what why who when where which one thing things something way lot time times ago far already still "
         "usually different previous previously initially former formerly first new",
@@ -111,10 +111,11 @@ def _asked(before: Observation | None, seen: Observation) -> str:
     """The question with which the turn before ends, for a person who replies to it."""
     if not before or before.session != seen.session or before.speaker == seen.speaker or seen.speaker in ASSISTANTS:
         return ""
-    questions = [said for said in sentences(one_line(before.text[-300:])) if said.endswith("?")]
+    questions = [said for said in sentences(one_line(before.text.rstrip().rsplit("\n", 1)[-1])) if said.endswith("?")]
     if not questions or questions[-1].count(" ") >= _ASKED_WORDS:
         return ""
-    return f', asked "{questions[-1].replace(chr(34), chr(39))}"'
+    question = questions[-1].replace('"', "'")
+    return f', asked "{question}"'
 
 
 def _runs(text: str) -> Iterable[tuple[str, ...]]:

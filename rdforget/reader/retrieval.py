@@ -16,6 +16,8 @@ _CONTEXT, _PAIRS = 0.35, 0.3
 """Gain for words that only the passages around hold, and for words that follow each other as in the question."""
 _OTHERS, _ASSISTANT = 0.55, 0.3
 """Weight of what is said by somebody else than the one who is asked about, and by an assistant."""
+_UNNAMED = 0.5
+"""Weight of a passage that holds none of the names in the question."""
 _ASKS, _ONLY_ASKS = 0.85, 0.4
 """Weight of a sentence that asks, and of one that does where no value of a kind is looked for."""
 _NEAR, _COUNTED = 0.3, 0.15
@@ -57,16 +59,17 @@ def rank(need: Need, talk: Talk, *, context: bool) -> Ranked:
         return []
     wanted = {term: talk.weights[term] / total for term in need.terms}
     pairs = set(pairwise(need.terms))
+    # Sums go through the question's words in their order: a set would give them another rounding in every process.
     ranked = []
     for at, passage in enumerate(talk.passages):
-        score = sum(wanted[term] for term in wanted.keys() & passage.terms)
+        score = sum(share for term, share in wanted.items() if term in passage.terms)
         if not score:
             continue
         if pairs:
             score += _PAIRS * len(pairs.intersection(pairwise(term_list(passage.text)))) / len(pairs)
         if context:
-            around = {term for near in neighbours(talk, at) for term in wanted.keys() & talk.passages[near].terms}
-            score += _CONTEXT * sum(wanted[term] for term in around - passage.terms)
+            around = frozenset().union(*(talk.passages[near].terms for near in neighbours(talk, at))) - passage.terms
+            score += _CONTEXT * sum(share for term, share in wanted.items() if term in around)
         ranked.append((score * _voice(need, passage), at))
     return sorted(ranked, key=lambda pair: (-pair[0], pair[1]))
 
@@ -86,6 +89,11 @@ def candidates(need: Need, talk: Talk, ranked: Iterable[tuple[float, int]]) -> l
 
 
 def _voice(need: Need, passage: Passage) -> float:
+    """Weight of a passage by who says it and whether it names what the question names."""
+    return _speaker(need, passage) * (_UNNAMED if need.named and not need.named & passage.terms else 1.0)
+
+
+def _speaker(need: Need, passage: Passage) -> float:
     if passage.speaker == need.by or not (need.by or passage.by_assistant):
         return 1.0
     return _ASSISTANT if passage.by_assistant else _OTHERS

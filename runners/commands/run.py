@@ -31,6 +31,12 @@ def run(
     resume: Annotated[
         str | None, typer.Option(help="Go on with this run: what is missing or failed, and nothing twice.")
     ] = None,
+    from_manifest: Annotated[
+        str | None, typer.Option(help="Run again what this run measured; refuses if that is not to be had any more.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option(help="With --from-manifest: only say whether the requests would be the same.")
+    ] = False,
     data_dir: DataDir = None,
     out: Out = RUNS,
     workers: Workers = 8,
@@ -42,8 +48,9 @@ def run(
     from runners.console import watching
     from runners.engine import RunSpec
     from runners.errors import UserError
-    from runners.output import show_result
-    from runners.runs import Limits, find_run, resume_one, run_one
+    from runners.output import show_replay, show_result
+    from runners.replay import replay
+    from runners.runs import Limits, find_run, repeat_one, resume_one, run_one
 
     limits = Limits(workers, max_error_rate)
     switches = tuple(sorted(set(ablation or ())))
@@ -51,8 +58,13 @@ def run(
     with watching(quiet or json) as watcher:
         if resume:
             result = resume_one(find_run(resume, out), _given(context, spec), data_dir, limits, watcher)
+        elif from_manifest and dry_run:
+            show_replay(replay(find_run(from_manifest, out), data_dir), as_json=json)
+            return
+        elif from_manifest:
+            result = repeat_one(find_run(from_manifest, out), data_dir, out, limits, watcher)
         elif suite is None:
-            raise UserError("run needs --suite NAME (see `rdf suites`), or --resume RUN")
+            raise UserError("run needs --suite NAME (see `rdf suites`), --resume RUN or --from-manifest RUN")
         else:
             result = run_one(spec, data_dir, out, limits, watcher)
     show_result(result, as_json=json)
