@@ -8,7 +8,7 @@ import sys
 import typer
 
 from rdforget.errors import MendableError
-from runners.commands import compare, data, lists, rejudge, run, show, sweep
+from runners.commands import compare, data, lists, rejudge, run, show, sweep, tables
 from runners.errors import Exit, UserError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("sweep")(sweep.sweep)
 app.command("rejudge")(rejudge.rejudge)
 app.command("show")(show.show)
 app.command("compare")(compare.compare)
+app.command("tables")(tables.tables)
 app.command("suites")(lists.suites)
 app.command("models")(lists.models)
 app.command("methods")(lists.methods)

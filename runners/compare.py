@@ -81,14 +81,14 @@ def compare(a: Path, b: Path, metric: str | None = None) -> Comparison:
     completed no question in common.
     """
     manifests = _manifest(a), _manifest(b)
-    settings = manifests[0]["settings"], manifests[1]["settings"]
-    _refuse(unlike_data(*settings))
     records = list(read_records(a)), list(read_records(b))
+    settings = _settings(manifests[0], records[0]), _settings(manifests[1], records[1])
+    _refuse(unlike_data(*settings))
     metric = _metric(metric, records)
     _refuse(unlike_judges(*settings, metric))
     by_item = {record.query.id: record for record in records[0]}, {record.query.id: record for record in records[1]}
-    for item in by_item[0].keys() & by_item[1].keys():
-        if _asked(by_item[0][item]) != _asked(by_item[1][item]):
+    for item in by_item[0]:
+        if item in by_item[1] and _asked(by_item[0][item]) != _asked(by_item[1][item]):
             raise UserError(f"question {item} or its gold answer is not the same in both runs: run one of them anew")
     values = scored(records[0], metric), scored(records[1], metric)
     common = [item for item in values[0] if item in values[1]]
@@ -161,6 +161,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder / manifest.FILE} cannot be read ({error}): name a whole run folder") from error
 
 
+def _settings(run: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
+    """Settings under the suite's own name: `mab-fc` and `mab-fc:mh_6k` are one suite."""
+    suite = records[0].query.suite if records else run["settings"]["suite"]
+    return {**run["settings"], "suite": suite}
+
+
 def _metric(name: str | None, records: tuple[list[Record], list[Record]]) -> str:
     ours, theirs = ([s.metric for record in run for s in record.scores] for run in records)
     both = [metric for metric in dict.fromkeys(ours) if metric in set(theirs)]
@@ -220,12 +226,12 @@ def _notes(
         notes.append(f"the runs were made with different prompts{also}")
     if not all(record.history for run in records for record in run):
         notes.append("a run does not say which conversation a question is about: questions count as independent")
-    if result.units < min(result.n, FEW_UNITS):
+    if result.by == "bootstrap" and result.units < min(result.n, FEW_UNITS):
         notes.append(f"only {result.units} conversations: the intervals are rough, and rather too narrow")
     if result.test == "mcnemar" and result.units < result.n:
         notes.append("McNemar's p takes questions as independent; the interval does not")
     if result.verdict != "tie" and result.p > 0.05:
-        notes.append("the interval leaves 0 out and the test does not confirm it: call it unsettled")
+        notes.append("borderline: the interval of the difference leaves 0 out, but p is above 0.05")
     return notes
 
 

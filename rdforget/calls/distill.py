@@ -18,7 +18,8 @@ from rdforget.text import one_line
 
 KINDS = ("established", "correction")
 MAX_ITEMS = 400
-_HEADING = re.compile(r"^\s*#{1,6}\s*(?P<head>.*?)\s*#*\s*$")
+_HEADING = re.compile(r"\s*#+\s")  # with the space, since `#12` is a ref
+_FENCE = re.compile(r"^```.*$", re.MULTILINE)
 _FIELD = re.compile(r"^[*_\s]*(?P<name>title|description|content|kind|when|src)\b[*_\s]*:?[*_\s]*(?P<rest>.*)$", re.I)
 
 
@@ -113,18 +114,17 @@ def _under_headings(text: str) -> list[dict[str, Any]]:
 
     A title begins the next item; paragraphs mean nothing, since a content may have several.
     """
-    items: list[dict[str, Any]] = []
-    into = ""
+    items: list[dict[str, list[str]]] = []
+    body: list[str] = []
     for line in text.splitlines():
-        if heading := _HEADING.match(line):
-            named = _FIELD.match(heading["head"])
-            into = named["name"].lower() if named else ""
-            if into == "title" or (into and not items):
+        if not _HEADING.match(line):
+            body.append(line)
+            continue
+        body = []
+        if named := _FIELD.match(line.strip().strip("#")):
+            if not items or named["name"].lower() == "title":
                 items.append({})
-            if named:
-                items[-1][into] = named["rest"]
-        elif into and items and not line.startswith("```"):
-            items[-1][into] += f"\n{line}"
-    for item in items:
-        item["src"] = re.findall(r"[^\s,\[\]]+", item.get("src", ""))
-    return items
+            body = items[-1].setdefault(named["name"].lower(), [])
+            body.append(named["rest"])
+    read = [{name: _FENCE.sub("", "\n".join(lines)) for name, lines in item.items()} for item in items]
+    return [item | {"src": re.findall(r"[^\s,\[\]]+", item.get("src", ""))} for item in read]

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n?(.*?)```", re.DOTALL)
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>.*$", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # raw line ends inside strings are common and harmless
 _MAX_STARTS = 256  # a reply of opening braces must not cost quadratic time
 
@@ -29,9 +27,23 @@ class Extracted:
 
 
 def strip_reasoning(text: str) -> str:
-    """The text without thinking: paired tags, a closing tag alone, or an opening one that never closes."""
-    text = _THOUGHT_END.sub("", _THOUGHT.sub("", text))
-    return _THOUGHT_START.sub("", text).strip()
+    """The text without thinking: paired tags, a closing tag alone, or an opening one that never closes.
+
+    A closing tag ends all thinking, whatever was opened inside it; before one that nothing opened, all is thought.
+    """
+    kept: list[str] = []
+    thinking, at = False, 0
+    for tag in _TAG.finditer(text):
+        if tag[1]:
+            if not thinking:
+                kept.clear()
+            thinking, at = False, tag.end()
+        elif not thinking:
+            kept.append(text[at : tag.start()])
+            thinking = True
+    if not thinking:
+        kept.append(text[at:])
+    return "".join(kept).strip()
 
 
 def extract(text: str, *keys: str) -> Extracted:

@@ -51,6 +51,8 @@ class ReviseInputs:
     """None where there is no reflector: then the chunk itself is shown."""
     ops: tuple[str, ...]
     """Operations that the reply may use."""
+    versioned: bool = False
+    """Whether the playbook keeps what an UPDATE replaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +100,12 @@ def build(inputs: ReviseInputs, *, cap: int, temperature: float = 0.0) -> Call:
     """The call that edits the playbook after one chunk."""
     prompt = load_prompt("revise")
     reflected = inputs.reflection is not None
+    rules = {"UPDATE": "update-versioned"} if inputs.versioned else {}
     shapes = _SHAPES if reflected else _SHAPES | _SOURCE_SHAPES
     system = prompt.fill(
         "system",
         task=prompt.fill("from-report" if reflected else "from-source"),
-        rules="\n".join(prompt.fill(op.lower()) for op in inputs.ops),
+        rules="\n".join(prompt.fill(rules.get(op, op.lower())) for op in inputs.ops),
         constancy="" if "UPDATE" in inputs.ops else "\n" + prompt.fill("append-only"),
         sections=", ".join(SECTIONS),
         shape=",\n ".join(shapes[op] for op in inputs.ops),

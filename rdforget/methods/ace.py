@@ -121,7 +121,8 @@ class _Build:
             f"The playbook has {len(self.book.active)} bullets, "
             f"{self.book.tokens} of at most {self.options.playbook_tokens} tokens."
         )
-        inputs = ReviseInputs(units, self.note, shown, summary, reflection, self.options.ops)
+        versioned = self.options.update_mode == "versioned"
+        inputs = ReviseInputs(units, self.note, shown, summary, reflection, self.options.ops, versioned)
         call = revise.build(inputs, cap=self.cap, temperature=self.options.temperature)
         strict = self.options.strict_batch
         delta = await self._ask(call, lambda text: revise.parse(text, inputs, strict=strict), may_split)

@@ -63,7 +63,8 @@ class Nearness:
         self._vectors: dict[str, dict[str, float]] = {}
         self._postings: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for name, words in sets.items():
-            weights = {word: math.log1p(len(sets) / count[word]) for word in sorted(words)}
+            rarest_first = sorted(words, key=lambda word: (count[word], word))
+            weights = {word: math.log1p(len(sets) / count[word]) for word in rarest_first}
             norm = math.sqrt(sum(weight * weight for weight in weights.values()))
             self._vectors[name] = {word: weight / norm for word, weight in weights.items()}
             for word, weight in self._vectors[name].items():
@@ -72,9 +73,15 @@ class Nearness:
     def near(self, name: str, above: float) -> list[tuple[str, float]]:
         """The others whose cosine is above a bound, nearest first, ties in the order given."""
         found: dict[str, float] = defaultdict(float)
+        rest = 1.0
         for word, own in self._vectors[name].items():
-            for other, weight in self._postings[word]:
-                found[other] += own * weight
+            if rest > above * above:
+                for other, weight in self._postings[word]:
+                    found[other] += own * weight
+            else:  # the words left cannot lift a text above the bound that shares none of the rarer ones
+                for other in found:
+                    found[other] += own * self._vectors[other].get(word, 0.0)
+            rest -= own * own
         found.pop(name, None)
         close = [(other, cosine) for other, cosine in found.items() if cosine > above]
         return sorted(close, key=lambda pair: (-pair[1], self._order[pair[0]]))

@@ -4,7 +4,7 @@ Each chunk: extract facts, let time pass, label the pairs of a new fact and a ne
 the labels, keep the layers within their capacity, forget what is weaker than `prune_below`. Now and then memories that
 are alike and of one week are fused. Differences from the published code, each to a purpose:
 
-- Decay is incremental. Computed anew from the time of making, it would wipe out reinforcement and suppression.
+- Decay is incremental; see `fading`.
 - A full layer forgets its weakest memory; the code refuses the new one.
 - Time is the source's. Access is a later fact that agrees with a memory; questions are none, or they would
   leak into each other.
@@ -33,14 +33,13 @@ from rdforget.methods.base import Builder, Method
 from rdforget.methods.extraction import Nearness, chunked, clock, facts_of
 from rdforget.methods.fading import Trace, suppressed
 from rdforget.records import Entry, History, Memory, Protocol, Query, Status, Switches
-from rdforget.text import overlap, word_set
+from rdforget.text import fold, overlap, word_set
 from rdforget.view.rank import rank
 
 NearPair = tuple[str, str, float]
 """A new fact, an older memory or an earlier new fact, and their cosine."""
 _FUSED_TOKENS = 160
-_MARKS = re.compile(r"\d[\d,.:/-]*|\b[^\W\d_a-z]\w*")
-"""Numbers, and words with a capital or of a script without case."""
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +114,7 @@ class Store:
             for name in names[: len(names) - capacity] if capacity and len(names) > capacity else ():
                 self.forget(name, "evicted")
 
-    def apply(
-        self, new: Mapping[str, Trace], pairs: Sequence[tuple[str, str, float]], found: Sequence[Relation]
-    ) -> None:
+    def apply(self, new: Mapping[str, Trace], pairs: Sequence[NearPair], found: Sequence[Relation]) -> None:
         """Insert the new traces in their order, each after what it does to the older ones of its pairs.
 
         A trace that subsumes or is subsumed becomes one with the first such older one.
@@ -149,7 +146,7 @@ class Store:
                 trace.fact.stated,
                 status,
                 when=trace.fact.when,
-                meta={"refs": trace.fact.refs, "strength": round(trace.strength, 6), "layer": trace.layer},
+                meta={"refs": list(trace.fact.refs), "strength": round(trace.strength, 6), "layer": trace.layer},
             )
             for name, (trace, status) in sorted(known.items(), key=lambda item: int(item[0][1:]))
         )
@@ -182,9 +179,9 @@ def groups(traces: Mapping[str, Trace], options: Options) -> list[tuple[str, ...
 
 def preservation(texts: Sequence[str], fused: str) -> float:
     """Share of the numbers and names of the texts that the fused text has; 1 where they have none."""
-    marks = {mark.strip(".,:").lower() for text in texts for mark in _MARKS.findall(text)}
-    kept = {mark.strip(".,:").lower() for mark in _MARKS.findall(fused)}
-    return len(marks & kept) / len(marks) if marks else 1.0
+    told = {word for text in texts for word in _WORD.findall(text)}
+    marks = {fold(word) for word in told if word != word.lower() or word[0].isdecimal()}
+    return len(marks & word_set(fused)) / len(marks) if marks else 1.0
 
 
 async def fuse(store: Store, asker: Asker) -> None:
@@ -223,7 +220,8 @@ async def build(history: History, caller: Caller, protocol: Protocol, options: O
         found = await facts_of(chunk, history.note, asker, protocol)
         end = max(days[seen.ref] for seen in chunk)
         new = {
-            f"n{at}": Trace(fact, days[fact.refs[-1]] if fact.refs else end) for at, fact in enumerate(found, start=1)
+            f"n{at}": Trace(fact, max((days[ref] for ref in fact.refs), default=end))
+            for at, fact in enumerate(found, start=1)
         }
         store.pass_time(end)
         pairs = near_pairs(store, new)

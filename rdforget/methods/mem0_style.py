@@ -24,7 +24,7 @@ from rdforget.methods.base import Builder, Method
 from rdforget.methods.extraction import Nearness, chunked, facts_of
 from rdforget.records import Entry, History, Memory, Protocol, Query, Status, Switches
 
-_ABOVE = 0.1
+_ABOVE = 0.2
 """Cosine under which two texts share no more than common words."""
 
 
@@ -88,7 +88,7 @@ class Store:
                 fact.stated,
                 Status.ACTIVE,
                 when=fact.when,
-                meta={"refs": fact.refs, "rev": self.revisions[name]},
+                meta={"refs": list(fact.refs), "rev": self.revisions[name]},
             )
             for name, fact in self.memories.items()
         )

@@ -131,7 +131,7 @@ def entries(tiers: Tiers, observations: Sequence[Observation]) -> tuple[Entry, .
     rows += [("archival", note.stated, note.refs, note.when) for note in tiers.archive]
     rows += [("recall", dated(seen.line, seen.when), (seen.ref,), seen.when) for seen in observations]
     return tuple(
-        Entry(f"m{number}", text, Status.ACTIVE, when=when, meta={"tier": tier, "refs": refs})
+        Entry(f"m{number}", text, Status.ACTIVE, when=when, meta={"tier": tier, "refs": list(refs)})
         for number, (tier, text, refs, when) in enumerate(rows, start=1)
     )
 

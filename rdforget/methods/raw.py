@@ -16,7 +16,6 @@ from rdforget.calls.base import Caller
 from rdforget.calls.units import dated
 from rdforget.methods.base import Builder, Method, Remember
 from rdforget.records import Entry, History, Memory, Observation, Protocol, Query, Status, Switches
-from rdforget.text import one_line
 from rdforget.view.pack import pack
 
 
@@ -39,8 +38,7 @@ def raw_entries(observations: Iterable[Observation]) -> tuple[Entry, ...]:
             text=dated(seen.line, seen.when),
             status=Status.ACTIVE,
             when=seen.when,
-            evidence=one_line(seen.line),
-            meta={"refs": (seen.ref,)},
+            meta={"refs": [seen.ref]},
         )
         for number, seen in enumerate(observations, start=1)
     )

@@ -83,9 +83,7 @@ def _noun_phrase(need: Need, sentence: str) -> str | None:
     for at in range(len(words) - 1, 0, -1):
         if nouns and stem(plain[at]) == nouns[-1]:
             start = at
-            while (
-                start > max(0, at - 5) and not is_function_word(plain[start - 1]) and words[start - 1][-1] not in ".,;:"
-            ):
+            while start > max(0, at - 5) and term_list(plain[start - 1]) and words[start - 1][-1] not in ".,;:":
                 start -= 1
             phrase = " ".join(words[start : at + 1])
             if start < at and set(term_list(phrase)) - set(need.terms):

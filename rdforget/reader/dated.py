@@ -11,11 +11,12 @@ _MONTHS = (
 )
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+_MONTH_NAME = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[a-z]*"
+_MONTH = rf"{_MONTH_NAME}\.?"
 _STATED = re.compile(
     rf"\b(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b)(?:,? \d{{4}})?"
     rf"|\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?\b|\b(?:in|since|of) ((?:{_MONTH} )?(?:19|20)\d\d)\b"
-    rf"|\b(?:in|since|of) ({_MONTH})(?= |$|[.,;!?])"
+    rf"|\b(?:in|since|of) ({_MONTH_NAME})\b(?!\.?,? \d)"
 )
 _DAYS = {
     "yesterday": -1,

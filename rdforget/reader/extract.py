@@ -66,6 +66,7 @@ _NOT_PLACES = frozenset(
     )
 )
 _PERSON = re.compile(r"\b[A-Z][a-z]+(?: (?:[A-Z][\w'’-]*|de|van|von|of))*(?<! of)")
+_AFTER_PLACES = frozenset({"i", "we", "who", "again", "last", "yesterday", "today", "tonight", "tomorrow", "now"})
 _NO_PERSONS = frozenset(
     re.findall(r"\w+", f"{_CALENDAR} thanks yes yeah wow hey hi hello the it she he they we you that this")
 )
@@ -106,7 +107,7 @@ def _with_noun(need: Need, sentence: str, found: re.Match[str]) -> tuple[str, bo
     text = found[0].strip()
     if need.kind is Kind.QUANTITY:
         head, _, noun = text.rpartition(" ")
-        if head and noun.isalpha() and is_function_word(noun.lower()):
+        if head and noun.isalpha() and not term_list(noun):
             text = head
         return text, any(stem(word.lower()) in need.terms for word in _WORD.findall(text))
     if need.kind is not Kind.COUNT:
@@ -139,7 +140,7 @@ def _places(need: Need, sentence: str) -> Iterator[Value]:
             gap = sentence[end : word.start()]
             low = word[0].lower()
             stops = is_function_word(low) and low != "of"
-            if len(words) == 5 or gap.strip() or stops or (words and low in ("i", "we", "who", "again", "last")):
+            if len(words) == 5 or gap.strip() or stops or (words and low in _AFTER_PLACES):
                 break
             words.append(low)
             end = word.end()

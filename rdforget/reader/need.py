@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rdforget.reader.lexicon import is_function_word, stem, tokens
-from rdforget.reader.passages import ASSISTANTS, term_list
+from rdforget.reader.passages import term_list
 from rdforget.reader.question import is_about_the_past
 from rdforget.records import Query
 
@@ -77,7 +77,7 @@ _RECENT = re.compile(
 )
 _NOW = re.compile(r"\b(?:currently|now|these days|at the moment)\b", re.IGNORECASE)
 _I = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Oo]ur)\b")
-_YOU = re.compile(r"\b(?:you|your)\b(?! (?:think|suggest|recommend)\b)", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:did|have|had|were) you\b|\byou (?:\w+ed|told|said|gave|wrote)\b|\byour\b", re.IGNORECASE)
 _HEAD = re.compile(r"\b(?:how many|number of)\s+(?P<rest>.+)$", re.IGNORECASE)
 _NAMED = re.compile(r"(?:(?<=[\w,'’\"] )|(?<=[DM][rs]\. ))[\"'“‘(]?([A-Z][\w&+#]*)")
 _NO_TOPIC = re.compile(
@@ -116,10 +116,10 @@ def need_of(query: Query, speakers: Collection[str]) -> Need:
     topic = _NO_TOPIC.sub(" ", text)
     first_names = {speaker.split()[0]: speaker for speaker in speakers if speaker}
     spoken: Collection[str] = {first_names[word] for word in tokens(text) if word in first_names}
-    if _I.search(text):
+    if _YOU.search(text):
+        spoken = {"assistant"} & set(speakers)
+    elif _I.search(text):
         spoken = {"user"} & set(speakers)
-    elif _YOU.search(text):
-        spoken = ASSISTANTS & set(speakers)
     names = {stem(word) for speaker in speakers for word in tokens(speaker)}
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.OTHER)
     return Need(

@@ -19,9 +19,11 @@ _UNASKED = 0.3
 
 def choose(query: Query, talk: Talk) -> str:
     """`(b)`: the letter of the option that one passage supports best; the place of an option never counts."""
-    texts = {_letter(option, at): _LETTER.sub("", option) for at, option in enumerate(query.options)}
-    best = {letter: max(held, default=0.0) for letter, held in zip(texts, _supports(query, talk), strict=True)}
-    return f"({min(best, key=lambda letter: (-best[letter], digest(query.text, texts[letter])))})"
+    best = [
+        (-max(held, default=0.0), digest(query.text, _LETTER.sub("", option)), _letter(option, at))
+        for at, (option, held) in enumerate(zip(query.options, _supports(query, talk), strict=True))
+    ]
+    return f"({min(best)[2]})"
 
 
 def rank(query: Query, talk: Talk) -> list[int]:

@@ -32,12 +32,12 @@ _CODE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        "i me my mine myself you your yours we our ours us ve m re ll d don didn doesn isn wasn aren won there any "
-        "some so just very really too much many how long often kind type sort most recent recently latest currently "
-        "current now get got go going would could should might may let s t no yes all every each more been being because up "
-        "out over again back only own both such while until after before during between through off per please tell "
-        "total what why who when where which one thing things something way lot time times ago far already still "
-        "usually different previous previously initially former formerly first new",
+        "i me my mine myself you your yours we our ours us ve m re ll d don didn doesn isn wasn aren won there "
+        "any some so just very really too much many how long often kind type sort most recent recently latest "
+        "currently current now get got go going would could should might may let s t no yes all every each more "
+        "been being because up out over again back only own both such while until after before during between "
+        "through off per please tell total what why who when where which one thing things something way lot time "
+        "times ago far already still usually different previous previously initially former formerly first new",
     )
 )
 

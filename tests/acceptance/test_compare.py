@@ -105,7 +105,10 @@ def test_conversations_are_resampled_where_there_are_several(rdf: Rdf) -> None:
     conversations = len({record.history for record in records})
     assert 1 < conversations < len(records)
     assert (found["paired"]["units"], found["paired"]["n"]) == (conversations, len(records))
-    assert any(f"only {conversations} conversations" in note for note in found["notes"])
+    assert [note.partition(":")[0] for note in found["notes"]] == [
+        f"only {conversations} conversations",
+        "McNemar's p takes questions as independent; the interval does not",
+    ]
     assert found["a"]["selected"] > found["a"]["completed"] == len(records)
 
 
@@ -147,6 +150,11 @@ def test_runs_over_other_questions_are_refused(
     assert done.out == ""
 
 
+def test_a_suite_may_be_named_in_two_ways(rdf: Rdf, full: Path) -> None:
+    other = run(rdf, suite="synthetic-fc:seed=3,questions=40,facts=120")
+    assert rdf("compare", full, other, "--json").json["paired"]["ties"] == 40
+
+
 def test_another_scorer_or_judge_is_refused_and_other_prompts_are_said(rdf: Rdf, full: Path, tmp_path: Path) -> None:
     other = rewritten(full, tmp_path / "other", lambda ordinal, record: record)
     set_manifest(other, prompts="changed")
@@ -161,6 +169,27 @@ def test_another_scorer_or_judge_is_refused_and_other_prompts_are_said(rdf: Rdf,
     assert done.code == 2
     assert "the judge (rules and openai/other" in done.err
     assert rdf("compare", chats, judged, "--metric", "rule").code == 0
+    set_manifest(judged, judge=None, protocol={"judge_cap": 7})
+    assert "the output cap of the judge (256 and 7)" in rdf("compare", chats, judged, "--metric", "judge").err
+
+
+def test_interval_and_test_may_part_and_then_it_is_said(rdf: Rdf, full: Path, tmp_path: Path) -> None:
+    right = [n for n, record in enumerate(read_records(full)) if record.scores[0].value == 1][:4]
+
+    def worse(ordinal: int, record: Record) -> Record:
+        wrong = replace(record.scores[0], value=0.0)
+        return replace(record, scores=(wrong, *record.scores[1:])) if ordinal in right else record
+
+    found = rdf("compare", full, rewritten(full, tmp_path / "worse", worse), "--json").json
+    assert (found["paired"]["verdict"], found["paired"]["p"]) == ("better", 0.125)
+    assert [note.partition(":")[0] for note in found["notes"]] == ["borderline"]
+
+
+def test_a_run_without_histories_is_compared_by_questions(rdf: Rdf, full: Path, tmp_path: Path) -> None:
+    old = rewritten(full, tmp_path / "old", lambda ordinal, record: replace(record, history=""))
+    found = rdf("compare", old, old, "--json").json
+    assert found["paired"]["units"] == found["paired"]["n"] == 40
+    assert any("questions count as independent" in note for note in found["notes"])
 
 
 def test_a_changed_question_is_refused(rdf: Rdf, full: Path, tmp_path: Path) -> None:

@@ -77,6 +77,10 @@ def test_slots_are_joined_by_code(fields: tuple[str, str, str], slot: str) -> No
         ("a</think>b", "b"),
         ("b<think>a", "b"),
         ("<THINKING>a</THINKING>b", "b"),
+        ("<think>it says <think> here</think>b", "b"),
+        ("a <think>x</think> b <think>y</think> c", "a  b  c"),
+        ("<think>" * 200_000 + "b", ""),
+        ("<think>" * 200_000 + "</think>b", "b"),
         ("plain", "plain"),
     ],
 )

@@ -116,7 +116,7 @@ def check_entries(memory: Memory) -> None:
 
 
 def wild(keys: list[str], words: list[str]) -> st.SearchStrategy[str]:
-    """Replies of every shape: prose, JSON of wrong types, fenced, cut off, with keys twice and ids that are no texts."""
+    """Replies of every shape: prose, JSON of wrong types, fenced, cut off, with keys twice and ids that are numbers."""
     scalar = (
         st.none() | st.booleans() | st.integers(-3, 500) | st.floats() | st.sampled_from(words) | st.text(max_size=6)
     )

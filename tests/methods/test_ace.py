@@ -98,7 +98,8 @@ def test_delete_and_add_keep_the_past_for_rescue_unless_it_is_removed(mode: str)
 
 
 def test_versioned_updates_keep_the_past_for_questions_about_it() -> None:
-    memory, _ = mira(UPDATE, update_mode="versioned")
+    memory, asked = mira(UPDATE, update_mode="versioned")
+    assert "kept\n  as what held before" in asked[-1].messages[0].content
     assert states(memory) == [
         ("fct-00001", ACME, "SUPERSEDED", "fct-00003", 0),
         ("rel-00002", LYON, "ACTIVE", None, 0),

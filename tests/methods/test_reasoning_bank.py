@@ -119,7 +119,7 @@ Mira works at Acme.
 
 She started there last year.
 ## Src
-[#1], #2
+#1, [#2]
 # Memory item 2
 ## **Title** Seat of Beryl
 ### Content
@@ -214,6 +214,8 @@ def test_no_reply_raises(first: str, second: str) -> None:
         "",
         "#" * 1_000_000,
         "## Title\n" * 100_000,
+        "## Content\n" + "x\n" * 500_000,
+        "# a" + " " * 500_000 + "b",
         "## Content\nx\n## Title\n## Title",
         '{"items": ' * 100_000,
         reply("items", *[item("t", "x" * 1_000)] * 1_000),

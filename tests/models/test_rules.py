@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rdforget.calls import answer, curate, judge, select
+from rdforget.calls import answer, curate, judge, rubric, select
 from rdforget.calls.base import Call
 from rdforget.models.base import CallError
 from rdforget.models.rules import Rules
+from rdforget.reader.conversation import read_conversation
 from rdforget.reader.curation import read_source
 from rdforget.records import Entry, Gold, Observation, Protocol, Query, Status, Switches, Usage, Verdict
 
@@ -91,11 +92,62 @@ async def test_select_and_answer() -> None:
         (Gold(("not said",), abstention=True), "The information is not available.", Verdict.CORRECT),
         (Gold(("not said",), abstention=True), "That is unknown.", Verdict.CORRECT),
         (Gold(("not said",), abstention=True), "Oslo", Verdict.WRONG),
+        (Gold(("25 minutes (or 25:00)",)), "25:00", Verdict.CORRECT),
+        (Gold(("Yes. (You have a boat too.)",)), "Yes", Verdict.CORRECT),
+        (Gold(("a red boat with sails",)), "sails on a boat, a red one", Verdict.CORRECT),
+        (Gold(("a red boat",)), "red " + "and green " * 8 + "boat", Verdict.WRONG),
+        (Gold(("four",)), "4 boats", Verdict.CORRECT),
     ],
 )
 async def test_judge(gold: Gold, said: str, verdict: Verdict) -> None:
     reply = await Rules().answer(judge.build(QUERY, gold, said, Protocol()))
     assert judge.parse(reply.text) is verdict
+
+
+@pytest.mark.parametrize(
+    ("criterion", "said", "grade"),
+    [
+        ("Should state: 12 red boats", "There are twelve red boats.", 1.0),
+        ("Should state: 12 red boats", "12 boats", 0.5),
+        ("Should state: 12 red boats", "boats", 0.0),
+        ("12 red boats", "red boats, 12 of them", 1.0),
+        ("Should state: 12 red boats", "", 0.0),
+        ("Should state: not available", "The information is not available.", 0.0),
+        ("Should state:", "anything", 0.0),
+    ],
+)
+async def test_rubric(criterion: str, said: str, grade: float) -> None:
+    reply = await Rules().answer(rubric.build(QUERY, criterion, said, Protocol()))
+    assert rubric.parse(reply.text) == grade
+
+
+TALK = (
+    Observation("t1", "I have tried three Korean places in town. It rained.", "1", "2024-01-02", "user"),
+    Observation("t2", "Three Korean places are a good start.", "1", "2024-01-02", "assistant"),
+    Observation("t3", "I have now tried four Korean places in town.", "2", "2024-02-02", "user"),
+)
+ASKED = Query("q", "s", "How many Korean places have I tried?")
+
+
+@pytest.mark.parametrize("query", [ASKED, None])
+async def test_in_a_conversation_the_later_value_replaces_the_earlier_one(query: Query | None) -> None:
+    reply = await Rules().answer(curate.build(TALK, "", query, Switches(), Protocol()))
+    found = curate.parse(reply.text)
+    (old,) = found.replaced
+    assert "three Korean places" in old.text
+    assert old.text.startswith("user: ")
+    assert [(i.when, i.evidence) for i in found.active if i.slot == old.slot] == [("2024-02-02", TALK[2].line)]
+
+
+async def test_many_sources_stay_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, read = Rules(), []
+    monkeypatch.setattr(
+        "rdforget.models.rules.read_conversation", lambda seen: read.append(seen) or read_conversation(seen)
+    )
+    chunks = [(Observation(f"t{at}", f"I have {at} boats.", speaker="user"),) for at in range(32)]
+    for chunk in chunks * 2:
+        await rules.answer(curate.build(chunk, "", ASKED, Switches(), Protocol()))
+    assert len(read) == len(chunks)
 
 
 async def test_a_role_for_language_models_only_is_a_bad_request() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdforget.reader.facts import build_graph, group, parse_date, read_facts
+from rdforget.reader.facts import build_graph, group, read_facts
 from rdforget.records import Observation
 
 
@@ -72,28 +72,6 @@ def test_the_graph_knows_subjects_and_values() -> None:
     assert graph.names["bo lind"] == "Bo Lind"
     assert graph.longest == 2
     assert [fact.statement.subject for fact in graph.into["oslo"]["seat"]] == ["bo lind"]
-
-
-@pytest.mark.parametrize(
-    ("text", "date"),
-    [
-        ("1:56 pm on 8 May, 2023", (2023, 5, 8, 13, 56)),
-        ("12:05 am on 1 January, 2024", (2024, 1, 1, 0, 5)),
-        ("2023/05/30 (Tue) 23:40", (2023, 5, 30, 23, 40)),
-        ("March-15-2024", (2024, 3, 15, 0, 0)),
-        ("2024-01-02", (2024, 1, 2, 0, 0)),
-        ("soon", ()),
-        ("", ()),
-        (None, ()),
-    ],
-)
-def test_dates(text: str | None, date: tuple[int, ...]) -> None:
-    assert parse_date(text) == date
-
-
-@given(st.text())
-def test_any_date_can_be_read(text: str) -> None:
-    assert len(parse_date(text)) in (0, 5)
 
 
 @given(st.permutations(range(6)))
