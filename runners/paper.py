@@ -105,12 +105,13 @@ class Compared:
 
 
 def find_sweep(name: str, root: Path) -> Path:
-    """The folder of a sweep, by path, by id, or by the beginning of an id that only one sweep has."""
+    """The folder of a sweep: by path, by id, by a beginning that only one id has, or the newest of that name."""
     if any(Path(name).glob(f"*/{JOURNAL}")):
         return Path(name)
     sweeps = {path.parent.parent.name: path.parent.parent for path in sorted(root.glob(f"**/*/*/{JOURNAL}"))}
     sweeps = {sweep: path for sweep, path in sweeps.items() if (path / manifest.FILE).is_file()}
-    matches = [path for sweep, path in sweeps.items() if sweep.startswith(name)]
+    matches = [path for sweep, path in sorted(sweeps.items()) if sweep.split("-", 2)[2:] == [name]][-1:]
+    matches = matches or [path for sweep, path in sweeps.items() if sweep.startswith(name)]
     if name in sweeps or len(matches) == 1:
         return sweeps.get(name) or matches[0]
     if matches:
@@ -318,11 +319,11 @@ class _Layout:
                 cells += line
                 boxes = [Box.of(label if row == next(iter(titles)) else ""), Box.of(title), *map(_box, line)]
                 if foreign:
-                    boxes.append(Box.of(self._orientation(row) if label in foreign else ""))
+                    boxes.append(self._orientation(row) if label in foreign else Box.of(""))
                 rows.append(boxes)
         head = ["model", "ablation" if self.number == 2 else "method", *self.columns]
         if foreign:
-            head.append(f"the paper's {ABLATED_MODEL}, another model: {' / '.join(self.columns)}")
+            head.append(f"the paper's {ABLATED_MODEL} (another model)")
         notes = [*self._notes(runs, foreign, cells), *(f"not begun: {run}" for run in absent)]
         title = f"Table {self.number}. {self.title}, B = {budget:,}"
         return PaperTable(Sheet(f"table{self.number}", title, head, rows, notes), cells)
@@ -370,10 +371,10 @@ class _Layout:
             "difference": round(round(estimate.value, 2) - known, 2) if estimate and known is not None else None,
         }
 
-    def _orientation(self, row: str) -> str:
+    def _orientation(self, row: str) -> Box:
         """A row of the paper's Luna, for models that the paper does not have."""
-        stated = [reference().cell(self.number, ABLATED_MODEL, row, column) for column in self.columns]
-        return " / ".join(one.text for one in stated if one)
+        stated = {column: reference().cell(self.number, ABLATED_MODEL, row, column) for column in self.columns}
+        return Box(tuple(f"{column} {one.text}" for column, one in stated.items() if one))
 
     def _notes(self, runs: Sequence[Measured], foreign: Sequence[str], cells: Sequence[Mapping[str, Any]]) -> list[str]:
         notes = [
@@ -422,7 +423,7 @@ def _mark(value: Value, column: Sequence[Value]) -> str:
         return ""
     best = max(column, key=_height)
     tied = [one for one in column if one is not best and _covers_zero(best.less(one))]
-    if value is best:
+    if _height(value) == _height(best):
         return "best, tied" if tied else "best"
     return "tie" if value in tied else ""
 

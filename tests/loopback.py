@@ -22,7 +22,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 _SHAPE = re.compile(r'Reply with one JSON object and nothing else:\s*\{"(\w+)"')
-_ROLES = {"active": "curate", "ids": "select", "answer": "answer", "verdict": "judge", "grade": "rubric"}
+_ROLES = {
+    "active": "curate",
+    "ids": "select",
+    "answer": "answer",
+    "verdict": "judge",
+    "grade": "rubric",
+    "observations": "reflect",
+    "operations": "revise",
+    "items": "distill",
+}
 
 
 @dataclass(frozen=True, slots=True)

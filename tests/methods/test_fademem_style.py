@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ def test_decay_in_steps_is_decay_at_once_and_never_grows(
 ) -> None:
     ages.sort()
     rate, now = decay_rate(important), strength
-    for before, age in zip(ages, ages[1:], strict=False):
+    for before, age in pairwise(ages):
         after = decayed(now, rate, before, age, beta)
         assert 0 <= after <= now
         now = after
@@ -268,10 +269,7 @@ def test_one_call_labels_all_pairs_of_a_chunk() -> None:
     acme, beryl = "Mira works at Acme (1 May 2023)", "Mira works at Beryl (16 May 2023)"
     assert isinstance(asks := asked[-1].inputs, RelateInputs)
     assert asks.pairs == (Pair(acme, beryl), Pair(beryl, beryl), Pair(acme, beryl))
-    assert (
-        list(remembered(memory))
-        == ["Mira works at Acme", "Orla sings", "Mira works at Beryl", "Mira works at Beryl"][:3] + []
-    )
+    assert list(remembered(memory)) == ["Mira works at Acme", "Orla sings", "Mira works at Beryl"]
 
 
 def test_fusion_keeps_the_best_strength_and_all_refs() -> None:

@@ -251,7 +251,7 @@ def test_counts_say_what_became_of_every_fact(decisions: list[dict[str, str]]) -
         method(BUILDER, chunk_tokens=9), MIRA, lambda call: facts if call.role == "extract" else decided(*decisions)
     )
     check_entries(memory)
-    assert len(memory.entries) == memory.stats["add"] - memory.stats.get("delete", 0)
+    assert len(memory.entries) == memory.stats.get("add", 0) - memory.stats.get("delete", 0)
 
 
 def test_nearness_is_the_cosine_of_words_and_rare_words_count_more() -> None:
