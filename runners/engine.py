@@ -109,6 +109,7 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
         "items": total,
         "method": spec.method,
         "method_options": dict(method_configs()[spec.method].options) if spec.method in method_configs() else {},
+        "uses_gold": method.from_gold is not None,
         "switches": list(setup.switches.names),
         "protocol": asdict(protocol),
         "model": semantic(model_config(spec.model, spec.api_base)),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from rdforget.records import Protocol
 from runners.errors import UserError
@@ -67,11 +69,12 @@ def _figures(runs: Sequence[Measured], compared: Sequence[Compared], against: st
     cells = {key: Value([repeats]) for key, repeats in values.items()}
     budgets = {budget for _, budget in cells}
     for label in dict.fromkeys(run.label for run in runs):
+        of_label = re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-")
         budget = min(budgets) if len(budgets) == 1 else Protocol().budget
         if ablations := _ablations(cells, label, budget):
-            yield f"figure3-{re.sub(r'[^a-z0-9.]+', '-', label.lower()).strip('-')}", _figure3(ablations, label, budget)
-    if len(budgets) > 1:
-        yield "rate-distortion", _rate_distortion(cells)
+            yield f"figure3-{of_label}", _figure3(ablations, label, budget)
+        if curves := _curves(cells, label):
+            yield f"rate-distortion-{of_label}", _rate_distortion(curves, label)
     if compared:
         yield "forest", _forest(compared, against)
 
@@ -98,7 +101,7 @@ def _figure3(suites: Mapping[str, Mapping[str, Value]], label: str, budget: int)
     """Scores of the full method and its ablations, and below what each ablation loses; one column a suite."""
     rows = [row for row in ABLATIONS if any(row in values for values in suites.values())]
     figure = Figure(figsize=(1.3 + 3.1 * len(suites), 1.5 + 0.5 * len(rows)), layout="constrained")
-    grid = figure.subplots(2, len(suites), squeeze=False, height_ratios=(len(rows), len(rows) - 1))
+    grid = figure.subplots(2, len(suites), squeeze=False, sharex="row", height_ratios=(len(rows), len(rows) - 1))
     paper = False
     for at, (suite, values) in enumerate(suites.items()):
         scores, losses = grid[0][at], grid[1][at]
@@ -115,7 +118,7 @@ def _figure3(suites: Mapping[str, Mapping[str, Value]], label: str, budget: int)
         for axes in (scores, losses) if at else ():
             axes.set_yticklabels([])
     figure.suptitle(f"Ablations of RD-Forget with {label}, B = {budget:,}")
-    told = "bars and dots: measured, with 95 % intervals (of losses: paired)"
+    told = "bars and dots: measured, with 95 % intervals (of losses: paired); hollow: a tie"
     if paper:
         other = "" if label == ABLATED_MODEL else ", another model"
         told += f"; diamonds and numbers in brackets: the paper's {ABLATED_MODEL}{other}"
@@ -146,8 +149,9 @@ def _dots(
     for y, row in enumerate(rows):
         if value := values.get(row):
             tie = value.low <= 0 <= value.high
-            axes.plot([value.low, value.high], [y, y], color=BLUE, linewidth=1.5)
-            axes.plot(value.value, y, "o", color=BLUE, markerfacecolor="white" if tie else BLUE, markersize=5)
+            at = y - 0.12  # above the paper's diamond, which may have the same value
+            axes.plot([value.low, value.high], [at, at], color=BLUE, linewidth=1.5)
+            axes.plot(value.value, at, "o", color=BLUE, markerfacecolor="white" if tie else BLUE, markersize=5)
             _beside(axes, y, f"{value.value:+.1f}", marks[row])
     axes.axvline(0, color="black", linewidth=0.8)
     _rows(axes, rows, marks)
@@ -157,7 +161,7 @@ def _rows(axes: Axes, rows: Sequence[str], marks: Mapping[str, float | None]) ->
     """Names of the rows from top to bottom, and the paper's values as diamonds."""
     for row, mark in marks.items():
         if mark is not None:
-            axes.plot(mark, rows.index(row), "D", color=VERMILION, markeredgecolor="white", markersize=5.5)
+            axes.plot(mark, rows.index(row) + 0.2, "D", color=VERMILION, markeredgecolor="white", markersize=5)
     axes.set_yticks(range(len(rows)), [row.replace("-", "\N{MINUS SIGN}") for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
@@ -170,58 +174,83 @@ def _beside(axes: Axes, y: float, text: str, mark: float | None = None) -> None:
     axes.text(1.02, y, shown, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
 
 
-def _rate_distortion(cells: Mapping[_Key, Value]) -> Figure:
-    """Accuracy over the budget, and below it how much of the budget the view uses; one column a suite."""
-    lines: dict[str, dict[tuple[str, ...], dict[int, Value]]] = {}
-    for (key, budget), value in sorted(cells.items(), key=lambda cell: cell[0][1]):
-        lines.setdefault(key[1], {}).setdefault((*key[2:], key[0]), {})[budget] = value
-    one_model = len({key[0] for key, _ in cells}) == 1
-    budgets = sorted({budget for _, budget in cells})
-    figure = Figure(figsize=(1.0 + 4.6 * len(lines), 6.0), layout="constrained")
-    grid = figure.subplots(2, len(lines), squeeze=False, height_ratios=(3, 2), sharex=True)
-    for at, (suite, methods) in enumerate(lines.items()):
+_Curves = dict[str, dict[str, dict[int, Value]]]
+"""By suite and method the values over the budget, which ascends."""
+
+
+def _curves(cells: Mapping[_Key, Value], label: str) -> _Curves:
+    """One model's methods that were run with several budgets."""
+    found: _Curves = {}
+    for (key, budget), value in cells.items():
+        if key[0] == label:
+            found.setdefault(key[1], {}).setdefault(" ".join(key[2:]), {})[budget] = value
+    several = {
+        suite: {name: dict(sorted(values.items())) for name, values in methods.items() if len(values) > 1}
+        for suite, methods in found.items()
+    }
+    return {suite: methods for suite, methods in several.items() if methods}
+
+
+def _rate_distortion(suites: _Curves, label: str) -> Figure:
+    """Score over the budget, and below it how much of the budget the view uses; one column a suite."""
+    budgets = sorted({budget for methods in suites.values() for values in methods.values() for budget in values})
+    names = list(dict.fromkeys(name for methods in suites.values() for name in methods))
+    looks = {
+        name: {
+            "color": COLOURS[number % len(COLOURS)],
+            "marker": MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
+            "markersize": 5,
+        }
+        for number, name in enumerate(names)
+    }
+    figure = Figure(figsize=(1.0 + 4.6 * len(suites), 6.0), layout="constrained")
+    grid = figure.subplots(2, len(suites), squeeze=False, height_ratios=(3, 2), sharex=True)
+    for at, (suite, methods) in enumerate(suites.items()):
         scores, tokens = grid[0][at], grid[1][at]
-        ends: tuple[list[tuple[float, float, str, str]], ...] = ([], [])
-        for number, (name, values) in enumerate(methods.items()):
-            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-            estimates = {budget: one for budget, value in values.items() if (one := value.estimate)}
-            used = {budget: value.suites[0][0].summary.view_tokens for budget, value in values.items()}
-            heights = [one.value for one in estimates.values()]
-            scores.plot(list(estimates), heights, color=colour, marker=marker, markersize=5, linewidth=1.5)
-            low, high = [one.low for one in estimates.values()], [one.high for one in estimates.values()]
-            scores.fill_between(list(estimates), low, high, color=colour, alpha=0.12, linewidth=0)
-            tokens.plot(list(used), list(used.values()), color=colour, marker=marker, markersize=5, linewidth=1.5)
-            text = " ".join(name[:-1] if one_model else name)
-            ends[0].append((max(estimates), heights[-1], text, colour))
-            ends[1].append((max(used), used[max(used)], text, colour))
-        scores.set(title=_title(suite), ylim=(0, 100), ylabel="score, %")
+        ends: dict[Axes, dict[str, float]] = {scores: {}, tokens: {}}
+        for name, values in methods.items():
+            estimates = [value.estimate for value in values.values() if value.estimate]
+            # An empty view has no place on a logarithmic scale.
+            used = [value.suites[0][0].summary.view_tokens or nan for value in values.values()]
+            scores.plot(list(values), [one.value for one in estimates], **looks[name])
+            low, high = [one.low for one in estimates], [one.high for one in estimates]
+            scores.fill_between(list(values), low, high, color=looks[name]["color"], alpha=0.1, linewidth=0)
+            tokens.plot(list(values), used, **looks[name])
+            ends[scores][name] = estimates[-1].value
+            ends[tokens] |= {name: used[-1]} if used[-1] > 0 else {}
+        scores.set(title=_title(suite), ylim=(-2, 102), ylabel="score, %")
         scores.set_xscale("log", base=2)
         tokens.plot(budgets, budgets, color=GREY, linestyle=":", linewidth=1)
-        tokens.set(xlabel="budget B, tokens of the view", ylabel="mean view tokens used", yscale="log")
-        ends[1].append((budgets[-1], budgets[-1], "B", GREY))
-        tokens.set_xticks(budgets, [_short(budget) for budget in budgets], minor=False)
-        tokens.minorticks_off()
+        tokens.annotate("B", (budgets[-1], budgets[-1]), (4, 0), textcoords="offset points", color=GREY, va="center")
         tokens.set_yscale("log", base=2)
+        tokens.set(xlabel="budget B, tokens of the view", ylabel="mean view tokens used")
+        tokens.set_xticks(budgets, [_short(budget) for budget in budgets])
         tokens.set_yticks(budgets, [_short(budget) for budget in budgets])
-        for axes, labels in zip((scores, tokens), ends, strict=True):
-            _label_ends(axes, labels)
+        for axes, heights in ends.items():
+            _label_ends(axes, heights, looks)
             axes.grid(visible=True, axis="both")
-    figure.suptitle("Score over the budget" + ("" if not one_model else f", {next(iter(cells))[0][0]}"))
+    figure.suptitle(f"Score over the budget, {label}")
     figure.supxlabel("bands: 95 % intervals", fontsize=8, color=GREY)
     return figure
 
 
-def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Names at the right edge, at the height of their line's end and never over one another."""
+def _label_ends(axes: Axes, ends: Mapping[str, float], looks: Mapping[str, dict[str, Any]]) -> None:
+    """Names at the right edge as near as may be to where their lines end, and never over one another."""
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [(float(to_axes.transform((x, y))[1]), text, colour) for x, y, text, colour in ends]
-    gap, last = 0.055 if axes.get_yscale() == "linear" else 0.085, -1.0
-    placed = {}
-    for height, text, colour in sorted(heights):
-        last = placed[text, colour] = max(height, last + gap)
-    over = max(0.0, last - 1.0)
-    for (text, colour), height in placed.items():
-        axes.text(1.02, height - over, text, color=colour, transform=axes.transAxes, va="center", fontsize=8)
+    gap = 0.055 if axes.get_yscale() == "linear" else 0.085
+    blocks: list[tuple[float, list[str]]] = []
+    for height, name in sorted((float(to_axes.transform((1, end))[1]), name) for name, end in ends.items()):
+        blocks.append((height, [name]))
+        # Two blocks that would touch become one, around the middle of both.
+        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * len(blocks[-1][1] + blocks[-2][1]) / 2:
+            (upper, above), (lower, below) = blocks.pop(), blocks.pop()
+            weighted = upper * len(above) + lower * len(below)
+            blocks.append((weighted / len(above + below), below + above))
+    for middle, block in blocks:
+        for place, name in enumerate(block):
+            y = middle + gap * (place - (len(block) - 1) / 2)
+            axes.plot(1.08, y, transform=axes.transAxes, clip_on=False, **looks[name])
+            axes.text(1.11, y, name, color=looks[name]["color"], transform=axes.transAxes, va="center", fontsize=8)
 
 
 def _forest(compared: Sequence[Compared], against: str) -> Figure:
@@ -237,8 +266,9 @@ def _forest(compared: Sequence[Compared], against: str) -> Figure:
     rows = list(dict.fromkeys(named(one.run) for one in compared))
     suites = list(dict.fromkeys(one.run.cell.suite for one in compared))
     width = 0.6 + 0.07 * max(map(len, rows)) + 3.0 * len(suites)
-    figure = Figure(figsize=(width, 1.5 + 0.24 * len(rows)), layout="constrained")
-    grid = figure.subplots(1, len(suites), squeeze=False, sharey=True)[0]
+    layout = ConstrainedLayoutEngine(w_pad=0.12)  # inches: the numbers of a column are not the names of the next
+    figure = Figure(figsize=(width, 1.5 + 0.24 * len(rows)), layout=layout)
+    grid = figure.subplots(1, len(suites), squeeze=False, sharex=True, sharey=True)[0]
     for axes, suite in zip(grid, suites, strict=True):
         for one in compared:
             if one.run.cell.suite != suite:
@@ -255,6 +285,7 @@ def _forest(compared: Sequence[Compared], against: str) -> Figure:
         axes.axvline(0, color="black", linewidth=0.8)
         _rows(axes, rows, {})
         axes.set_yticks(range(len(rows)), rows)
+        axes.spines["left"].set_visible(False)
     figure.suptitle(f"Paired differences to {against}")
     told = "right of 0: better; filled: told from 0 (Holm); hollow: a tie or unsettled; lines: 95 % intervals"
     figure.supxlabel(told, fontsize=8, color=GREY)

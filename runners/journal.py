@@ -143,4 +143,4 @@ def _open(folder: Path) -> sqlite3.Connection:
 
 
 def _dump(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, sort_keys=True)
+    return json.dumps(content, sort_keys=True)

@@ -65,7 +65,7 @@ def markdown(sheets: Iterable[Sheet]) -> str:
 
 
 def latex(sheets: Iterable[Sheet]) -> str:
-    """Tables for a paper; they need `booktabs` and `makecell`."""
+    """Tables for a paper, no wider than its text; they need `booktabs`, `graphicx` and `makecell`."""
 
     def shown(box: Box) -> str:
         lines = [escaped(line) for line in box.lines]
@@ -73,7 +73,7 @@ def latex(sheets: Iterable[Sheet]) -> str:
             lines[0] = rf"\textbf{{{lines[0]}}}"
         return lines[0] if len(lines) == 1 else r"\makecell[tr]{" + r" \\ ".join(lines) + "}"
 
-    return "% needs \\usepackage{booktabs,makecell}\n" + "\n".join(_latex(sheet, shown) for sheet in sheets)
+    return "% needs \\usepackage{booktabs,graphicx,makecell}\n" + "\n".join(_latex(sheet, shown) for sheet in sheets)
 
 
 def escaped(text: str) -> str:
@@ -88,6 +88,7 @@ def _latex(sheet: Sheet, shown: Callable[[Box], str]) -> str:
         r"\centering\footnotesize",
         rf"\caption{{{escaped(sheet.title)}}}",
         rf"\label{{tab:{sheet.name}}}",
+        r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{layout}}}",
         r"\toprule",
         " & ".join(map(escaped, sheet.columns)) + r" \\",
@@ -97,6 +98,6 @@ def _latex(sheet: Sheet, shown: Callable[[Box], str]) -> str:
         if at and row[0].lines[0]:
             lines.append(r"\midrule")
         lines.append(" & ".join(map(shown, row)) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [r"\bottomrule", r"\end{tabular}}"]
     lines += [rf"\par\smallskip\raggedright\scriptsize {escaped(note)}" for note in sheet.notes]
     return "\n".join([*lines, r"\end{table}", ""])

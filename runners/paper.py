@@ -442,7 +442,9 @@ def _box(cell: Mapping[str, Any]) -> Box:
         lines += [f"{number} {cell['mark']}".strip(), f"{cell['low']:.2f} to {cell['high']:.2f}"]
     if cell["selected"] is not None:
         lines.append(f"{cell['completed']} of {cell['selected']}")
-    if cell["paper_text"] is not None:
+    if cell["paper"] is not None:
         moved = f", {cell['difference']:+.2f}" if cell["difference"] is not None else ""
         lines.append(f"paper {cell['paper_text']}{moved}")
+    elif cell["paper_text"]:
+        lines += f"paper {cell['paper_text']}".split(", ")
     return Box(tuple(lines), strong=cell["mark"].startswith("best"))

@@ -40,6 +40,8 @@ class Cell:
     n_total: int
     """Questions selected: completed + failed + excluded + missing."""
     repeat: int
+    uses_gold: bool
+    """The method is shown evidence labels: a ceiling, not a contender."""
     self_judged: bool
     """A language model gave the verdicts on its own answers."""
 
@@ -95,6 +97,7 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
                 n_missing=settings["items"] - len(records),
                 n_total=settings["items"],
                 repeat=settings["repeat"],
+                uses_gold=settings["uses_gold"],
                 self_judged=metric in JUDGED and self_judged(settings),
             )
         )
@@ -144,7 +147,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
         rows.append(
             {
                 "suite": head.suite,
-                "method": head.method,
+                "method": head.method + (" (uses gold)" if head.uses_gold else ""),
                 "switches": " ".join(head.switches) or "full",
                 "model": head.model,
                 "B": str(head.budget),

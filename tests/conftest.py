@@ -12,6 +12,7 @@ from hypothesis import settings
 settings.register_profile("rdforget", deadline=None)
 settings.load_profile("rdforget")
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test looks for the hub
 DATA_DIR = os.environ.get("RDF_DATA_DIR")  # read before a test hides it from the command that it runs
 
 

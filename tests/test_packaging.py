@@ -50,7 +50,7 @@ def test_the_lock_holds_every_dependency_at_or_above_its_lower_bound() -> None:
     wanted = project["dependencies"] + project["optional-dependencies"]["dev"]
     for requirement in wanted:
         name, least = re.match(r"([A-Za-z0-9._-]+)>=([\d.]+)", requirement).groups()  # type: ignore[union-attr]
-        assert numbers(pins[name.lower()]) >= numbers(least), requirement
+        assert numbers(pins[name.lower().replace("_", "-")]) >= numbers(least), requirement
 
 
 def numbers(version: str) -> tuple[int, ...]:

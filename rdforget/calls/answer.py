@@ -44,7 +44,7 @@ def parse(reply: Reply) -> Answer:
     """The answer of a reply: its JSON field, the beginning of one that was cut off, or plain text."""
     text = strip_reasoning(reply.text)
     if isinstance(value := extract(text, "answer").data.get("answer"), str | int | float):
-        text = str(value)
+        text = strip_reasoning(str(value))
     elif cut := _CUT_OFF.match(text):
         text = cut[1].replace('\\"', '"').replace("\\n", "\n")
     text = text.strip()

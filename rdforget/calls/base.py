@@ -58,7 +58,7 @@ class Call:
             "sampling": dict(self.sampling),
             "repeat": self.repeat,
         }
-        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

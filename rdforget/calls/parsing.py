@@ -43,7 +43,7 @@ def strip_reasoning(text: str) -> str:
             thinking = True
     if not thinking:
         kept.append(text[at:])
-    return "".join(kept).strip()
+    return _valid("".join(kept)).strip()
 
 
 def extract(text: str, *keys: str) -> Extracted:
@@ -63,8 +63,13 @@ def text_field(item: dict[str, Any], *names: str) -> str:
     """The first of the named fields that holds a non-blank string, stripped; else empty."""
     for name in names:
         if isinstance(value := item.get(name), str) and value.strip():
-            return value.strip()
+            return _valid(value).strip()
     return ""
+
+
+def _valid(text: str) -> str:
+    """The text with half surrogate pairs replaced: a reply may escape one, and no request or file can hold it."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _loads(text: str) -> Any:

@@ -16,7 +16,8 @@ from rdforget.view.chunk import chunks
 
 CHUNK_TOKENS = 1_500
 """Where neither the method nor the suite says otherwise: the facts of 1,500 tokens fit the curation cap."""
-_MAX_SPLITS = 2
+MAX_SPLITS = 2
+"""Times that a chunk whose reply was cut off is halved."""
 
 
 def chunked(history: History, own: int | None, protocol: Protocol) -> tuple[Units, ...]:
@@ -39,7 +40,7 @@ def clock(observations: Sequence[Observation], step: float) -> dict[str, float]:
 
 
 async def facts_of(
-    units: Units, note: str, asker: Asker, protocol: Protocol, splits: int = _MAX_SPLITS
+    units: Units, note: str, asker: Asker, protocol: Protocol, splits: int = MAX_SPLITS
 ) -> tuple[Fact, ...]:
     """The facts of a chunk, or of its halves where the reply is cut off. Raises CallError."""
     found, cut = await asker.ask(role.build(ExtractInputs(units, note), protocol), lambda text: role.parse(text, units))

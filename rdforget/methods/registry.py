@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdforget.methods import ace, rd_forget, reasoning_bank
+from rdforget.methods import (
+    ace,
+    bm25,
+    fademem_style,
+    generative_agents,
+    mem0_style,
+    memgpt_tiers,
+    oracle,
+    raw,
+    rd_forget,
+    reasoning_bank,
+)
 from rdforget.methods.base import Builder
 from rdforget.plugins import Registry
 
@@ -15,5 +26,14 @@ BUILDERS: Registry[Builder[Any]] = Registry(
         "rd-forget": rd_forget.BUILDER,
         "ace": ace.BUILDER,
         "reasoningbank": reasoning_bank.BUILDER,
+        "full-context": raw.FULL_CONTEXT,
+        "no-memory": raw.NO_MEMORY,
+        "last-session": raw.LAST_SESSION,
+        "oracle": oracle.BUILDER,
+        "bm25": bm25.BUILDER,
+        "mem0-style": mem0_style.BUILDER,
+        "fademem-style": fademem_style.BUILDER,
+        "memgpt-tiers": memgpt_tiers.BUILDER,
+        "generative-agents": generative_agents.BUILDER,
     },
 )

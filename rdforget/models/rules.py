@@ -14,12 +14,18 @@ from typing import Any
 
 from rdforget.calls.answer import AnswerInputs
 from rdforget.calls.base import Call, Reply
+from rdforget.calls.condense import CondenseInputs, PressureInputs
 from rdforget.calls.curate import CurateInputs
+from rdforget.calls.distill import DistillInputs
+from rdforget.calls.extract import ExtractInputs, RateInputs
 from rdforget.calls.judge import JudgeInputs
+from rdforget.calls.reconcile import ReconcileInputs, RelateInputs
+from rdforget.calls.reflect import ReflectInputs
+from rdforget.calls.revise import ReviseInputs
 from rdforget.calls.rubric import RubricInputs
 from rdforget.calls.select import SelectInputs
 from rdforget.models.base import CallError
-from rdforget.reader import conversation
+from rdforget.reader import bank, conversation, extracting, playbook
 from rdforget.reader.answering import answer
 from rdforget.reader.conversation import Conversation, Stated, read_conversation
 from rdforget.reader.curation import Source, bearing, everything, read_source, selection
@@ -56,6 +62,24 @@ class Rules:
                 reply = {"verdict": "correct" if is_right(said, gold) else "wrong"}
             case RubricInputs(_, criterion, said):
                 reply = {"grade": grade(said, criterion)}
+            case ReflectInputs() as inputs:
+                reply = playbook.reflection(inputs)
+            case ReviseInputs() as inputs:
+                reply = playbook.delta(inputs)
+            case DistillInputs() as inputs:
+                reply = bank.distilled(inputs)
+            case ExtractInputs() as inputs:
+                reply = extracting.extracted(inputs)
+            case RateInputs() as inputs:
+                reply = extracting.rated(inputs)
+            case ReconcileInputs() as inputs:
+                reply = extracting.reconciled(inputs)
+            case RelateInputs() as inputs:
+                reply = extracting.related(inputs)
+            case CondenseInputs() as inputs:
+                reply = extracting.condensed(inputs)
+            case PressureInputs() as inputs:
+                reply = extracting.saved(inputs)
             case _:
                 raise CallError("bad_request", f"rules cannot fill the role {call.role}")
         return Reply(json.dumps(reply, ensure_ascii=False), model=self.name)

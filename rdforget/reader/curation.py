@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rdforget.calls.units import undated
 from rdforget.reader import conversation
 from rdforget.reader.chain import meant, near_best, search
 from rdforget.reader.facts import Fact, Graph, Slots, build_graph, group, read_facts
@@ -93,7 +94,7 @@ def selection(query: Query, candidates: Sequence[Entry]) -> list[str]:
 
 def entry_facts(entry: Entry) -> list[Fact]:
     """What an entry's text says; its slot, time and evidence are not looked at."""
-    return [Fact(statement) for statement in read(entry.text)]
+    return [Fact(statement) for statement in read(undated(entry.text))]
 
 
 def _usable(entry: Entry, fact: Fact, live: set[tuple[str, str, str]], question: Question) -> bool:

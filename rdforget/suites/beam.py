@@ -27,6 +27,7 @@ from rdforget.dates import parse_date
 from rdforget.plugins import nearest
 from rdforget.records import Gold, History, Observation, Query, Task
 from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_file
+from rdforget.suites.hub import hub
 from rdforget.suites.rows import read_json
 from rdforget.text import one_line
 
@@ -150,13 +151,11 @@ def _in_folders(folders: list[Path], variant: str) -> Found:
 
 
 def _on_hub() -> Found:
-    import datasets
+    with hub(HUB, _FIX):
+        import datasets
 
-    try:
         rows = datasets.load_dataset(HUB, split=SPLIT, revision=REVISION)
-    except Exception as error:  # what the HTTP library raises on its own account has no base class in common
-        problem = one_line(str(error))
-        raise DataError(f"{HUB} cannot be had from the hub ({problem}): pass --data-dir and {_FIX}") from error
+
     where = f"{HUB}@{REVISION[:7]}"
     digest = hashlib.sha256()
     chats = []

@@ -21,8 +21,8 @@ from typing import Any
 from rdforget.dates import parse_date
 from rdforget.records import Gold, History, Observation, Query, Task
 from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_parts
+from rdforget.suites.hub import hub
 from rdforget.suites.rows import field, gold_text, read_list
-from rdforget.text import one_line
 
 NAME = "lme-ku"
 FOLDER = "longmemeval"
@@ -80,13 +80,10 @@ def _download() -> Path:
     `datasets.load_dataset` would not do: some answers are numbers and some are texts, and it either refuses such a
     column or turns the text "4" into a number. The file also keeps the sha256 of a copy in a data folder.
     """
-    import huggingface_hub
+    with hub(HUB, _FIX):
+        import huggingface_hub
 
-    try:
         return Path(huggingface_hub.hf_hub_download(HUB, FILE, repo_type="dataset", revision=REVISION))
-    except Exception as error:  # what the HTTP library raises on its own account has no base class in common
-        problem = one_line(str(error))
-        raise DataError(f"{HUB} cannot be had from the hub ({problem}): pass --data-dir and {_FIX}") from error
 
 
 def _task(row: Any, where: str) -> Task:

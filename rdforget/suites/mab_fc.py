@@ -19,6 +19,7 @@ from typing import Any
 from rdforget.records import Gold, History, Observation, Query, Task
 from rdforget.scoring.rule import normalise
 from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_file
+from rdforget.suites.hub import hub
 from rdforget.suites.registry import SUITES
 from rdforget.suites.rows import read_list
 from rdforget.text import one_line
@@ -73,14 +74,10 @@ def _digest(text: str) -> str:
 
 
 def _hub_rows() -> list[Any]:
-    import datasets
+    with hub(HUB, _FIX):
+        import datasets
 
-    try:
         return list(datasets.load_dataset(HUB, split=SPLIT, revision=REVISION))
-    except Exception as error:  # the hub's client lets its HTTP library's errors through, whichever that is
-        raise DataError(
-            f"{HUB} cannot be had from the hub ({one_line(str(error))}): pass --data-dir and {_FIX}"
-        ) from error
 
 
 def _file_rows(path: Path) -> list[Any]:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from rdforget.records import Gold, History, Observation, Query, Task
 from rdforget.suites.base import DataError, Source, Suite, file_sha256, find_parts, read_text
-from rdforget.text import one_line
+from rdforget.suites.hub import hub
 
 NAME = "personamem"
 EXPECTED = 579
@@ -111,13 +111,10 @@ def _notes(count: int, beginning: bool, first: Path, without_context: int) -> It
 
 
 def _from_hub(name: str) -> Path:
-    import huggingface_hub
+    with hub(HUB, _FIX):
+        import huggingface_hub
 
-    try:
         return Path(huggingface_hub.hf_hub_download(HUB, name, repo_type="dataset", revision=REVISION))
-    except Exception as error:  # what the HTTP library raises on its own account has no base class in common
-        problem = one_line(str(error))
-        raise DataError(f"{HUB} cannot be had from the hub ({problem}): pass --data-dir and {_FIX}") from error
 
 
 def _tag(path: Path, official: str) -> str:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def tables(
-    sweep: Annotated[str, typer.Argument(help="A sweep folder, its id, the beginning of the id, or a name: its newest.")],
+    sweep: Annotated[
+        str, typer.Argument(help="A sweep folder, its id, the beginning of the id, or a name: its newest.")
+    ],
     paper: Annotated[bool, typer.Option("--paper", help="The paper's Tables 1 to 3, with its values beside.")] = False,
     against: Annotated[
         str | None, typer.Option(help="The method that paired differences are taken to; rd-forget unless named.")

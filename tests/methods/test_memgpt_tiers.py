@@ -17,9 +17,9 @@ from rdforget.calls.extract import Fact
 from rdforget.calls.units import unit_lines
 from rdforget.methods.memgpt_tiers import BUILDER, clip, edited
 from rdforget.reader import extracting
-from rdforget.records import Entry, Gold, History, Memory, Observation, Protocol
+from rdforget.records import Gold, History, Memory, Observation, Protocol
 from rdforget.tokens import count_tokens
-from tests.builders import query
+from tests.builders import entry, query
 from tests.methods.building import MIRA, NOW, build, calls_of_an_item, check_entries, method, refs, shared, wild
 
 UNITS = 12
@@ -41,8 +41,8 @@ def shown(call: Call) -> tuple[str, ...]:
 def tiers(memory: Memory) -> dict[str, list[str]]:
     check_entries(memory)
     found: dict[str, list[str]] = {}
-    for entry in memory.entries:
-        found.setdefault(entry.meta["tier"], []).append(entry.text)
+    for one in memory.entries:
+        found.setdefault(one.meta["tier"], []).append(one.text)
     return found
 
 
@@ -147,13 +147,8 @@ def test_a_unit_that_would_fill_the_window_is_cut_and_recalled_whole() -> None:
 
 
 def test_working_lines_and_summary_are_offered_first_unless_unpinned() -> None:
-    entries = [
-        Entry(f"m{at}", text, memory.status, meta={"tier": tier})
-        for memory in [Entry("", "", status="ACTIVE")]  # type: ignore[arg-type]
-        for at, (tier, text) in enumerate(
-            [("recall", "Mira works"), ("summary", "tea"), ("archival", "tea"), ("working", "bread")]
-        )
-    ]
+    rows = [("recall", "Mira works"), ("summary", "tea"), ("archival", "tea"), ("working", "bread")]
+    entries = [entry(f"m{at}", text, meta={"tier": tier}) for at, (tier, text) in enumerate(rows)]
     asked = query("Where does Mira work?")
     assert [e.id for e in method(BUILDER).rank(entries, asked)] == ["m3", "m1", "m0", "m2"]
     assert [e.id for e in method(BUILDER, pin=False).rank(entries, asked)] == ["m0", "m1", "m2", "m3"]

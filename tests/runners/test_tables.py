@@ -16,6 +16,7 @@ from tests.builders import query
 SETTINGS = {
     "suite": "test",
     "method": "rd-forget",
+    "uses_gold": False,
     "switches": [],
     "protocol": {"budget": 2048},
     "metrics": ["judge"],
