@@ -76,8 +76,8 @@ class Measured:
 
     @property
     def name(self) -> str:
-        """The method and what is switched off."""
-        return " ".join((self.cell.method, *self.cell.switches))
+        """The method and what is switched off; a ceiling that uses gold is marked."""
+        return " ".join((self.cell.method, *self.cell.switches)) + (" (uses gold)" if self.cell.uses_gold else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,26 +267,28 @@ def paper_tables(sweep: Sweep) -> list[PaperTable]:
     budget = budgets.pop() if len(budgets) == 1 else Protocol().budget
     whole: dict[str, _Row] = {row: (TITLES[row], method, []) for row, method in METHODS.items()}
     ablations = {row: (row, METHODS["RD"], off) for row, off in ABLATIONS.items()}
-    tables = []
-    for layout in (
+    layouts = (
         _Layout(1, "Main comparison", MAIN, whole),
         _Layout(2, "Ablations of RD-Forget", MAIN, ablations),
         _Layout(3, "Query-intent evaluation", INTENT, whole),
-    ):
-        runs = [run for run in sweep.runs if run.cell.budget == budget and layout.row_of(run)]
-        rows = {layout.row_of(run) for run in runs}
-        # The paper's ablations and its main comparison are different batches: one row of either is not its table.
-        alone = {1: rows == {"RD"} and len(sweep.runs) > len(runs), 2: rows == {"Full"}, 3: False}
-        if runs and not alone[layout.number]:
-            tables.append(layout.table(runs, budget, sweep.absent))
-    return tables
+    )
+    runs = {
+        layout: [run for run in sweep.runs if run.cell.budget == budget and layout.row_of(run)] for layout in layouts
+    }
+    rows = {layout.number: {layout.row_of(run) for run in runs[layout]} for layout in layouts}
+    # The full method alone is a row of both tables, and in the paper two batches of it: it goes where it has company.
+    if rows[2] == {"Full"}:
+        rows[2] = set()
+    elif rows[1] == {"RD"}:
+        rows[1] = set()
+    return [layout.table(runs[layout], budget, sweep.absent) for layout in layouts if rows[layout.number]]
 
 
 _Row = tuple[str, str, list[str]]
 """Title, method, switches."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
     number: Table
     title: str

@@ -97,7 +97,7 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
                 n_missing=settings["items"] - len(records),
                 n_total=settings["items"],
                 repeat=settings["repeat"],
-                uses_gold=settings["uses_gold"],
+                uses_gold=settings.get("uses_gold", False),
                 self_judged=metric in JUDGED and self_judged(settings),
             )
         )

@@ -101,6 +101,7 @@ class Maker:
             "metrics": [metric],
             "scorer": 1,
             "repeat": 0,
+            "uses_gold": False,
         }
         spec = {"suite": suite, "method": method, "model": model, "switches": list(off), "budget": budget}
         manifest.write(folder, {"id": folder.name, "spec": spec, "settings": own | settings, "suite_notes": []})
@@ -175,8 +176,8 @@ def test_the_papers_own_ablations_differ_from_it_by_nothing(make: Maker) -> None
     assert (closure["value"], closure["paper"], closure["difference"]) == (70.0, 71.0, -1.0)
     assert cell(table, "-QC", "MAB-FC")["value"] is None
     text = markdown([table.sheet])
-    assert "**74.00 best, tied**<br>64.63 to 81.60<br>74 of 100<br>paper 74.00, +0.00" in text
-    assert "70.00 tie<br>60.42 to 78.11<br>70 of 100<br>paper 71.00 (derived), -1.00" in text
+    assert "**74.00 best**<br>64.63 to 81.60<br>74 of 100<br>paper 74.00, +0.00" in text
+    assert "70.00<br>60.42 to 78.11<br>70 of 100<br>paper 71.00 (derived), -1.00" in text
     assert "missing<br>paper 56.00" in text
     assert "another model" not in text
 
@@ -282,6 +283,8 @@ def test_paired_differences_are_adjusted_over_the_sweep(make: Maker) -> None:
     assert lost.p == pytest.approx(0.03125)
     assert ablated.p == pytest.approx(2 * ablated.paired.p)
     assert ablated.run.name == "rd-forget no-forget"
+    make.run("mab-fc", (99, 100), method="oracle", uses_gold=True)
+    assert make.read().runs[-1].name == "oracle (uses gold)"
     [only] = against(make.read().runs[:2], "ace")
     assert only.paired.difference == 6.0
 
@@ -313,7 +316,7 @@ def test_calls_of_shared_memories_are_spread_and_counted_once(make: Maker) -> No
 
 
 def test_runs_that_have_not_begun_are_named(make: Maker) -> None:
-    make.blocks = [SweepConfig(suites=("mab-fc",), methods=("rd-forget", "ace"), models=("luna",)).model_dump("json")]
+    make.blocks = [SweepConfig(suites=("mab-fc",), methods=("rd-forget", "ace"), models=("luna",)).model_dump()]
     make.run("mab-fc", (3, 4))
     sweep = make.read()
     assert sweep.absent == ["mab-fc ace luna"]
