@@ -26,7 +26,7 @@ from rdforget.records import (
     Task,
     Trace,
 )
-from rdforget.scoring.metrics import score
+from rdforget.scoring.metrics import excluded, score
 from rdforget.view.curate import lexical_fallback
 from rdforget.view.eligibility import eligible, history_intent
 from rdforget.view.pack import pack
@@ -131,7 +131,7 @@ class Builds:
 
 
 async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledger, builds: Builds) -> Record:
-    """Build the view, answer, score. A fault of this item becomes its `failure`; only a refused key is raised."""
+    """Build the view, answer, score. A fault of this item becomes its `failure`; nothing is raised."""
     record = Record(task.query, task.gold, task.history.id)
     try:
         if setup.method.from_gold:
@@ -150,12 +150,12 @@ async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledge
             scores=await score(setup.metrics, task.query, task.gold, answer.text, judge_ledger, setup.protocol),
         )
     except CallError as error:
-        if error.kind == "auth":
-            raise
         record = replace(record, failure=Failure(error.kind, error.stage, str(error)))
     except Exception as error:  # one poisoned item must not take the run with it
         stage = "score" if record.answer else "answer" if record.trace else "memory"
         record = replace(record, failure=Failure("internal", stage, f"{type(error).__name__}: {error}"))
+    if record.failure and not record.scores:
+        record = replace(record, scores=excluded(setup.metrics, task.gold))
     return replace(record, calls=(*ledger.calls, *judge_ledger.calls))
 
 

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from rdforget.errors import MendableError
 
 T = TypeVar("T")
+_LISTED = 12  # names in a message
 
 
 class UnknownNameError(MendableError):
@@ -21,7 +22,8 @@ def nearest(kind: str, name: str, names: Iterable[str]) -> str:
     """`there is no method 'rd-forgt': did you mean 'rd-forget'?`"""
     names = list(names)
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(names)}"
+    rest = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(names[:_LISTED])}{rest}"
     return f"there is no {kind} {name!r}: {hint}"
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import signal
 import sys
 
 import typer
@@ -41,23 +44,40 @@ app.add_typer(files, name="data")
 
 
 def main() -> None:
-    """Entry point: user errors are one line and an exit code, never a traceback."""
+    """Entry point: whatever a user does wrong is one line and an exit code, never a traceback."""
+    if sys.stdout is None or sys.stderr is None:  # closed by the caller
+        sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # data of any script, on a console of any encoding
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        app()
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code)
     except MendableError as error:
         _fail(str(error), error.code if isinstance(error, UserError) else Exit.USAGE)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", Exit.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has gone (`rdf show ... | head`); nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(Exit.DONE)
+    except OSError as error:
+        # The reader of our output has gone (`rdf show ... | head`), or the disk is full: nothing can be said there.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(Exit.DONE)
+        _fail(f"the output cannot be written: {error}", Exit.ABORTED)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        # An error of the command line itself; the library's class for it is not public.
+        _fail(error.format_message(), Exit.USAGE)
 
 
 def _fail(message: str, code: Exit) -> None:
-    if "--json" in sys.argv[1:]:
-        from runners.console import print_json
+    from runners.console import print_json, printable
 
+    if "--json" in sys.argv[1:]:
         print_json({"error": message, "exit_code": int(code)})
-    sys.stderr.write(f"rdf: {message}\n")
+    sys.stderr.write(f"rdf: {printable(message)}\n")
     sys.exit(int(code))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -37,17 +38,34 @@ def print_json(payload: Any) -> None:
     sys.stdout.write(json.dumps(payload, allow_nan=False) + "\n")
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str]) -> None:
-    """A table whose cells are shown as they are; columns that are not in `left` are numbers."""
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[str], spare: Sequence[str] = ()
+) -> None:
+    """A table whose cells are shown as they are; columns that are not in `left` are numbers.
+
+    On a terminal that is too narrow the `spare` columns are left out, the first of them first.
+    """
+    console = stdout()
+    widths = [max(map(cell_len, (name, *texts))) for name, *texts in zip(columns, *rows, strict=True)]
+    for name in spare if console.is_terminal else ():
+        if sum(widths) + 2 * len(widths) <= console.width:
+            break
+        if name in columns:
+            at = columns.index(name)
+            columns, rows = _without(columns, at), [_without(row, at) for row in rows]
+            del widths[at]
     table = Table(header_style="bold", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(printable(value)) for value in row))
-    console = stdout()
     if not console.is_terminal:
         console.width = 10_000  # a pipe wants one line a row
     console.print(table)
+
+
+def _without(values: Sequence[str], at: int) -> tuple[str, ...]:
+    return (*values[:at], *values[at + 1 :])
 
 
 class Silent:

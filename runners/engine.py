@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -11,19 +12,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from rdforget.calls.base import Reply, prompts_digest
+from rdforget.calls.base import SAMPLING, Reply, prompts_digest
 from rdforget.item import Builds, Desk, Ledger, Setup, run_item
 from rdforget.methods.base import Method
 from rdforget.methods.registry import BUILDERS
-from rdforget.models.base import Backend
+from rdforget.models.base import Backend, CallError
 from rdforget.plugins import nearest
 from rdforget.records import Record, Switches, Task
 from rdforget.scoring.metrics import JUDGED, SCORERS
-from rdforget.suites.base import Suite
+from rdforget.suites.base import Suite, file_sha256
 from rdforget.suites.registry import load_suite
+from rdforget.view.eligibility import CUES
 from runners import manifest
 from runners.backends import make_backend, model_config, semantic
-from runners.config import SWITCH_NAMES, MethodConfig, method_configs, suite_configs
+from runners.config import SWITCH_NAMES, MethodConfig, method_configs, model_configs, suite_configs
 from runners.errors import Exit, UserError
 from runners.journal import FILE as JOURNAL
 from runners.journal import Journal, read_numbered, read_replies
@@ -92,6 +94,8 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
     suite = suite or load_suite(spec.suite, data_dir)
     if idle := sorted(set(spec.switches) - method.switches):
         raise UserError(f"method {spec.method} has no part that {idle[0]} could turn off")
+    if {"no-closure", "no-qc"} <= set(spec.switches):
+        raise UserError("no-closure has nothing to turn off where no-qc hides the question: leave one of them out")
     config = suite_configs().get(spec.suite.partition(":")[0])
     if config is None:
         raise UserError(f"suite {spec.suite} has no entry in configs/suites.yaml: add its metrics there")
@@ -102,9 +106,11 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
     setup = Setup(method, Switches.without(*spec.switches), protocol, metrics)
     size = suite.size if suite.size is not None else sum(1 for _ in suite.tasks())
     total = min(size, spec.limit or size)
-    judge_settings = semantic(model_config(spec.judge, spec.api_base)) if spec.judge else None
+    # The base URL is that of the model under test; a named judge has its own, and its key goes nowhere else.
+    judge_base = None if spec.judge in model_configs() else spec.api_base
+    judge_settings = semantic(model_config(spec.judge, judge_base)) if spec.judge else None
     settings = {
-        "suite": spec.suite,
+        "suite": suite.name,
         "sources": {source.name: source.sha256 for source in suite.sources},
         "items": total,
         "method": spec.method,
@@ -116,11 +122,13 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
         "judge": judge_settings,
         "metrics": list(metrics),
         "prompts": prompts_digest(),
+        "history_cues": file_sha256(CUES),
+        "sampling": dict(SAMPLING),
         "scorer": SCORER_VERSION,
         "repeat": spec.repeat,
     }
     backend = make_backend(spec.model, spec.api_base)
-    judge = make_backend(spec.judge, spec.api_base) if spec.judge else backend
+    judge = make_backend(spec.judge, judge_base) if spec.judge else backend
     return Run(spec, suite, total, setup, settings, backend, judge)
 
 
@@ -131,11 +139,15 @@ def safe_name(label: str) -> str:
 
 def new_folder(root: Path, label: str) -> Path:
     """A new folder `<UTC time>-<label>` under `root`; an existing one is never reused."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{root} cannot hold run folders ({error.strerror}): give another --out") from error
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     for attempt in itertools.count():
         folder = root / f"{stamp}-{safe_name(label)}{f'-{attempt}' if attempt else ''}"
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir()
         except FileExistsError:
             continue
         except OSError as error:
@@ -173,6 +185,8 @@ def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
     journal = Journal(folder)
     try:
         asyncio.run(_run_all(run, before, journal, workers, watcher))
+    except (sqlite3.Error, OSError) as error:
+        raise UserError(f"{folder} cannot be written to ({error}): make room and --resume it", Exit.ABORTED) from error
     except KeyboardInterrupt:
         raise UserError(f"interrupted; what was answered so far is kept in {folder}", Exit.INTERRUPTED) from None
     finally:
@@ -218,6 +232,8 @@ async def _run_all(run: Run, before: Before, journal: Journal, workers: int, wat
         record = await run_item(task, run.setup, Ledger(run.backend, desk), Ledger(run.judge, desk), builds)
         journal.add_record(ordinal, record, time.perf_counter() - began)
         watcher.finished(record)
+        if record.failure and record.failure.kind == "auth":  # every other question would be refused too
+            raise CallError("auth", record.failure.message)
 
     try:
         # Tasks are pulled one at a time, so that only histories in work are held.

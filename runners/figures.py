@@ -107,16 +107,16 @@ def _figure3(suites: Mapping[str, Mapping[str, Value]], label: str, budget: int)
         scores, losses = grid[0][at], grid[1][at]
         scores.set_title(_title(suite))
         estimates = {row: values[row].estimate for row in values}
-        marks = {row: _paper_score(row, suite) for row in values}
-        _bars(scores, rows, estimates, marks)
+        _bars(scores, rows, estimates, {row: _paper_score(row, suite) for row in values})
         scores.set_xlabel("score, %")
         drops = {row: values["Full"].less(values[row]) for row in values if row != "Full"}
         marks = {row: reference().deficit(row, MAIN.get(suite, "")) for row in drops}
         _dots(losses, rows[1:], drops, marks)
         losses.set_xlabel("points lost against Full")
         paper |= any(mark is not None for mark in marks.values())
-        for axes in (scores, losses) if at else ():
-            axes.set_yticklabels([])
+        if at:
+            scores.set_yticklabels([])
+            losses.set_yticklabels([])
     figure.suptitle(f"Ablations of RD-Forget with {label}, B = {budget:,}")
     told = "bars and dots: measured, with 95 % intervals (of losses: paired); hollow: a tie"
     if paper:
@@ -199,7 +199,9 @@ def _rate_distortion(suites: _Curves, label: str) -> Figure:
         name: {
             "color": COLOURS[number % len(COLOURS)],
             "marker": MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
-            "markersize": 5,
+            # The first is drawn widest, so that lines that coincide are all seen.
+            "markersize": max(4.0, 8 - 1.3 * number),
+            "linewidth": max(1.0, 3 - 0.6 * number),
         }
         for number, name in enumerate(names)
     }
@@ -270,9 +272,7 @@ def _forest(compared: Sequence[Compared], against: str) -> Figure:
     figure = Figure(figsize=(width, 1.5 + 0.24 * len(rows)), layout=layout)
     grid = figure.subplots(1, len(suites), squeeze=False, sharex=True, sharey=True)[0]
     for axes, suite in zip(grid, suites, strict=True):
-        for one in compared:
-            if one.run.cell.suite != suite:
-                continue
+        for one in (one for one in compared if one.run.cell.suite == suite):
             y, paired = rows.index(named(one.run)), one.paired
             colour = {"better": BLUE, "worse": VERMILION}.get(one.verdict, GREY)
             face = colour if one.verdict in ("better", "worse") else "white"

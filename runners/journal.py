@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
 from rdforget.calls.base import Call, Reply
 from rdforget.records import CallRecord, Record, Score
+from runners.errors import UserError
 
 FILE = "journal.sqlite"
 _SCHEMA = """
@@ -99,7 +100,8 @@ class Journal:
 
     def close(self) -> None:
         # A finished run is one file to copy, and reading it leaves nothing beside it.
-        self._db.execute("PRAGMA journal_mode=DELETE")
+        with suppress(sqlite3.OperationalError):  # somebody else is reading it
+            self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
 
@@ -110,7 +112,7 @@ def read_records(folder: Path) -> Iterator[Record]:
 
 def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
     """The records with their positions in the suite; of several attempts the last."""
-    with closing(_open(folder)) as db:
+    with _reading(folder) as db:
         memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
         later: defaultdict[int, list[Any]] = defaultdict(list)
         for ordinal, scores in db.execute("SELECT ordinal, scores FROM rejudged ORDER BY rowid"):
@@ -127,19 +129,31 @@ def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
 
 def read_replies(folder: Path) -> dict[str, Reply]:
     """Every reply that was kept, by the key of its call; of several the last."""
-    with closing(_open(folder)) as db:
+    with _reading(folder) as db:
         return {key: _REPLY.validate_json(text) for key, text in db.execute("SELECT key, content FROM replies")}
 
 
 def read_builds(folder: Path) -> dict[str, tuple[CallRecord, ...]]:
     """The calls of shared memories by the id of their history."""
-    with closing(_open(folder)) as db:
+    with _reading(folder) as db:
         rows = db.execute("SELECT history, calls FROM builds ORDER BY rowid")
         return {history: _CALLS.validate_json(calls) for history, calls in rows}
 
 
-def _open(folder: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(folder / FILE))}?mode=ro", uri=True)
+@contextmanager
+def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The journal of a run, to read; UserError where there is none, or none that can be read."""
+    address = (folder / FILE).resolve().as_uri()
+    db = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    try:
+        if not os.access(folder, os.W_OK):  # a log that was left beside it could not be taken in
+            db.close()
+            db = sqlite3.connect(f"{address}?immutable=1", uri=True)
+        yield db
+    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{folder / FILE} is not the journal of a run: {' '.join(str(error).split())[:200]}") from error
+    finally:
+        db.close()
 
 
 def _dump(content: Any) -> str:

@@ -13,6 +13,10 @@ from runners.runs import Result
 from runners.tables import rows_of
 
 _LONG_MEMORY = 40
+_SPARE = (
+    *("fallbacks", "rescues", "packed", "view tokens", "excluded", "selected", "rule_upstream", "option_strict", "B"),
+    *("rule_strict", "model", "bounds", "suite"),
+)
 
 
 def show_result(result: Result, *, as_json: bool) -> None:
@@ -21,7 +25,12 @@ def show_result(result: Result, *, as_json: bool) -> None:
         print_json(result.payload())
         return
     rows = rows_of(result.outcomes)
-    print_table(tuple(rows[0]), [tuple(row.values()) for row in rows], left=("suite", "method", "switches", "model"))
+    print_table(
+        tuple(rows[0]),
+        [tuple(row.values()) for row in rows],
+        left=("suite", "method", "switches", "model"),
+        spare=_SPARE,
+    )
     console = stdout()
     console.print(
         "\nMetrics are percent over completed evaluations, as the paper reports; "
@@ -74,7 +83,7 @@ def show_items(records: list[Record]) -> None:
 def show_item(record: Record, *, whole: bool) -> None:
     """One question's way from what is stored to what is used."""
     console = stdout()
-    console.print(f"{record.query.id}  {printable(record.query.text)}")
+    console.print(f"{printable(record.query.id)}  {printable(record.query.text)}")
     console.print(f"gold: {printable(' or '.join(record.gold.answers))}")
     if trace := record.trace:
         view = trace.view

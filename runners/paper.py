@@ -72,7 +72,7 @@ class Measured:
     evaluations: Mapping[str, Scored]
     stages: Mapping[str, Stage]
     unread: Mapping[str, int]
-    """Replies that could not be read, by stage; those for a shared memory once."""
+    """Replies with nothing usable in them, by stage; those for a shared memory once."""
 
     @property
     def name(self) -> str:
@@ -166,7 +166,7 @@ def stages_of(records: Sequence[Record], builds: Mapping[str, tuple[CallRecord, 
 
 
 def unread_of(records: Sequence[Record], builds: Mapping[str, Any], summary: Summary) -> dict[str, int]:
-    """Replies that could not be read, by stage."""
+    """Replies with nothing usable in them, by stage: no parse, no known id, no verdict."""
     memories = {r.history if r.history in builds else r.query.id: r.trace.memory for r in records if r.trace}
     counts = Counter({"select": summary.selector_fallbacks, "judge": summary.judge_failures})
     counts["memory"] = sum(memory.stats.get("parse", {}).get("none", 0) for memory in memories.values())
@@ -392,7 +392,7 @@ class _Layout:
         if foreign:
             notes.append(
                 f"{', '.join(foreign)}: no model of this table of the paper, so that no difference is taken; the last "
-                f"column has the paper's {ABLATED_MODEL}, to show the order of size."
+                f"column has the paper's {ABLATED_MODEL} for orientation only."
             )
         if any(cell["paper_status"] in ("derived", "unique") or foreign for cell in cells):
             notes.append(

@@ -21,6 +21,7 @@ async def in_parallel(todo: Iterator[T], work: Callable[[T], Awaitable[None]], w
     async def worker() -> None:
         for piece in todo:
             await work(piece)
+            await asyncio.sleep(0)  # work that never waits would shut out the others, and Ctrl-C
 
     try:
         async with asyncio.TaskGroup() as group:

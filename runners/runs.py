@@ -172,16 +172,25 @@ def sweep_specs(blocks: Iterable[SweepConfig]) -> list[RunSpec]:
 
 
 def find_run(name: str, root: Path) -> Path:
-    """The folder of a run, by path, by id, or by the beginning of an id that only one run has."""
+    """The folder of a run, by path, by id, or by the beginning of an id that only one run has.
+
+    A run of a sweep has the id `<sweep>/<run>`; where only one sweep has such a run, the second part will do.
+    """
     if (Path(name) / JOURNAL).is_file():
         return Path(name)
-    runs = {path.parent.name: path.parent for path in sorted(root.rglob(JOURNAL))}
-    matches = [path for run_id, path in runs.items() if run_id.startswith(name)]
-    if name in runs or len(matches) == 1:
-        return runs.get(name) or matches[0]
-    if matches:
-        raise UserError(f"run {name!r} could be any of {', '.join(path.name for path in matches)}: give more of it")
-    raise UserError(nearest("run", name, runs) if runs else f"there is no run {name!r}: {root} holds none")
+    runs = [path.parent for path in sorted(root.rglob(JOURNAL))]
+    ids = {path: (path.name, f"{path.parent.name}/{path.name}") for path in runs}
+    for match in (
+        [path for path in runs if name in ids[path]],
+        [path for path in runs if any(one.startswith(name) for one in ids[path])],
+    ):
+        if len(match) == 1:
+            return match[0]
+        if match:
+            names = ", ".join(ids[path][1] for path in match[:6])
+            raise UserError(f"run {name!r} could be any of {names}: give more of it")
+    known = [path.name for path in runs]
+    raise UserError(nearest("run", name, known) if known else f"there is no run {name!r}: {root} holds none")
 
 
 def _label(spec: RunSpec) -> str:
@@ -206,8 +215,10 @@ def _ended(folder: Path, run: Run) -> bool:
     return (folder / JOURNAL).is_file() and sum(1 for _ in read_numbered(folder)) == run.total
 
 
-def _outcome(run: Run, records: list[Record]) -> Outcome:
-    return Outcome(cells_of(records, run.settings, run.spec.model), summary_of(records))
+def _outcome(run: Run, records: list[Record], limits: Limits | None = None) -> Outcome:
+    cells = cells_of(records, run.settings, run.spec.model)
+    invalid = limits is not None and exit_code(cells, limits.max_error_rate) is Exit.ABORTED
+    return Outcome(cells, summary_of(records), invalid)
 
 
 def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher) -> Result:
@@ -215,7 +226,7 @@ def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher) -> Result
     try:
         execute(run, folder, workers=limits.workers, watcher=watcher)
     finally:
-        outcome = _outcome(run, list(read_records(folder)))
+        outcome = _outcome(run, list(read_records(folder)), limits)
         write_tables(folder, [outcome])
     return Result(
         folder=folder,

@@ -130,6 +130,8 @@ class Outcome:
 
     cells: list[Cell]
     summary: Summary
+    invalid: bool = False
+    """So many questions have no score that the values say nothing."""
 
 
 def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
@@ -141,6 +143,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
     metrics = list(dict.fromkeys(cell.metric for outcome in outcomes for cell in outcome.cells))
     judged = any(cell.self_judged for outcome in outcomes for cell in outcome.cells)
     unfinished = any(outcome.cells[0].n_missing for outcome in outcomes)
+    invalid = any(outcome.invalid for outcome in outcomes)
     rows = []
     for outcome in outcomes:
         head, values = outcome.cells[0], {cell.metric: cell.value for cell in outcome.cells}
@@ -157,6 +160,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
                     if judged
                     else {}
                 ),
+                **({"status": "INVALID" if outcome.invalid else "valid"} if invalid else {}),
                 "bounds": _shown(head.low) + (f" to {_shown(head.high)}" if head.high != head.low else ""),
                 "selected": str(head.n_total),
                 "completed": str(head.n_completed),

@@ -148,9 +148,20 @@ def test_a_poisoned_item_fails_alone() -> None:
     assert "boom" in record.failure.message
 
 
-def test_a_refused_key_is_raised_and_not_recorded() -> None:
-    with pytest.raises(CallError, match="key"):
-        run(FULL, TASK, select=CallError("auth", "the key was refused"))
+@pytest.mark.parametrize("stage", ["select", "judge"])
+def test_a_refused_key_is_the_failure_of_the_item_which_keeps_what_it_got(stage: str) -> None:
+    [record], _ = run(FULL, TASK, **{stage: CallError("auth", "the key was refused")})
+    assert record.failure is not None
+    assert (record.failure.kind, record.failure.stage) == ("auth", stage)
+    assert (record.answer is not None) is (stage == "judge")
+
+
+def test_a_failed_question_is_missing_only_in_metrics_that_apply_to_it() -> None:
+    abstains = replace(TASK, gold=Gold(("It was never said.",), abstention=True))
+    [record], _ = run(FULL, abstains, answer=CallError("timeout", "no reply"))
+    assert {(s.metric, s.verdict) for s in record.scores} == {
+        (name, Verdict.EXCLUDED) for name in ("rule", "rule_strict", "rule_upstream")
+    }
 
 
 @pytest.mark.parametrize("reply", ["", "CORRECT or INCORRECT?", CallError("timeout", "no reply in 120 s")])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rdforget.calls.base import Call, Message, Reply, load_prompt
 from rdforget.calls.parsing import extract, strip_reasoning
-from rdforget.calls.render import details, entry_lines
+from rdforget.calls.render import entry_lines, options
 from rdforget.records import Answer, AnswerOutcome, Entry, Protocol, Query
 
 
@@ -30,7 +30,7 @@ def build(query: Query, entries: tuple[Entry, ...], protocol: Protocol) -> Call:
     """The answer call; an empty view is asked too, so that every policy makes the same number of calls."""
     prompt = load_prompt("answer")
     system = prompt.fill("system") + ("\n" + prompt.fill("options") if query.options else "")
-    user = prompt.fill("user", entries=entry_lines(entries), text=query.text, details=details(query))
+    user = prompt.fill("user", entries=entry_lines(entries), text=query.text, details=options(query))
     return Call(
         role="answer",
         inputs=AnswerInputs(query, entries),
@@ -43,8 +43,10 @@ def build(query: Query, entries: tuple[Entry, ...], protocol: Protocol) -> Call:
 def parse(reply: Reply) -> Answer:
     """The answer of a reply: its JSON field, the beginning of one that was cut off, or plain text."""
     text = strip_reasoning(reply.text)
-    if isinstance(value := extract(text, "answer").data.get("answer"), str | int | float):
-        text = strip_reasoning(str(value))
+    found = extract(text, "answer")
+    if "answer" in found.data:
+        value = found.data["answer"]
+        text = strip_reasoning(str(value)) if isinstance(value, str | int | float) else ""
     elif cut := _CUT_OFF.match(text):
         text = cut[1].replace('\\"', '"').replace("\\n", "\n")
     text = text.strip()

@@ -21,6 +21,10 @@ from rdforget.records import Usage
 PROMPTS = Path(__file__).parent / "prompts"
 
 
+SAMPLING: Mapping[str, Any] = {"temperature": 0.0}
+"""What every call samples with, unless a method's options say otherwise."""
+
+
 class PromptError(ValueError):
     """A prompt file lacks a section, or its placeholders and the values given do not match."""
 
@@ -44,7 +48,7 @@ class Call:
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None
     max_output_tokens: int
-    sampling: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0.0})
+    sampling: Mapping[str, Any] = field(default_factory=lambda: dict(SAMPLING))
     repeat: int = 0
 
     @cached_property

@@ -101,8 +101,9 @@ def build(
 def parse(text: str) -> Curation:
     """Items of a reply, each validated by itself; never raises."""
     found = extract(text, "active", "replaced")
-    if found.status == "none":
-        found = extract(text, "active")
+    if found.status in ("none", "salvaged"):
+        alone = extract(text, "active")
+        found = found if alone.status in ("none", "salvaged") and found.data else alone
     active, bad_active = _items(found.data.get("active"))
     replaced, bad_replaced = _items(found.data.get("replaced"))
     return Curation(active, replaced, found.status, bad_active + bad_replaced)

@@ -104,4 +104,5 @@ def _complete_items(text: str, key: str) -> Iterator[Any]:
         if not (found := _raw(text, at)):
             return
         item, at = found
-        yield item
+        if at < len(text) or not isinstance(item, int | float):  # a number at the very end may have been cut short
+            yield item

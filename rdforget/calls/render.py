@@ -31,12 +31,15 @@ def entry_lines(entries: Iterable[Entry]) -> str:
 
 
 def details(query: Query) -> str:
-    """What stands below the question: its date, type and options, where the suite has them."""
+    """What curation and selection see below the question: its date, type and options, where it has them (Sec. 4.2)."""
     parts = []
     if query.date:
         parts.append(f"Asked on: {query.date}")
     if query.task_type:
         parts.append(f"Kind of question: {query.task_type}")
-    if query.options:
-        parts.append("Options:\n" + "\n".join(query.options))
-    return "".join(f"\n{part}" for part in parts)
+    return "".join(f"\n{part}" for part in parts) + options(query)
+
+
+def options(query: Query) -> str:
+    """The options below the question: all that the answer model sees besides question and view (Sec. 3.5)."""
+    return "\nOptions:\n" + "\n".join(query.options) if query.options else ""

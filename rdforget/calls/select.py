@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from rdforget.calls.base import Call, Message, load_prompt
@@ -42,6 +43,8 @@ def build(query: Query, candidates: tuple[Entry, ...], protocol: Protocol) -> Ca
 def parse(text: str) -> tuple[str, ...]:
     """Ids as written, in order: `m3`, `[m3]`, `M3` and the number 3 all read `m3`; never raises."""
     raw = extract(text, "ids").data.get("ids")
+    if isinstance(raw, str):
+        raw = re.findall(r"[\w-]+", raw)
     return tuple(map(_id, raw)) if isinstance(raw, list) else ()
 
 

@@ -190,6 +190,7 @@ def _litellm() -> Any:
 
         litellm.suppress_debug_info = True
         litellm.telemetry = False
+        logging.getLogger("LiteLLM").setLevel(logging.ERROR)  # it reports odd replies, which are ours to report
         litellm.disable_aiohttp_transport = True  # so that httpx names what broke; see _kind
         # The first completion imports more, with warnings that could not be contained in an `await`.
         litellm.completion(
@@ -262,7 +263,7 @@ def _kind(error: Exception) -> str:
     if isinstance(error, known.APIConnectionError) or any(isinstance(c, httpx.TransportError) for c in causes):
         return "connection"
     status = getattr(error, "status_code", None)
-    if status in (401, 402, 403) or any(type(c) is openai.OpenAIError for c in causes):
+    if status in (401, 402) or any(type(c) is openai.OpenAIError for c in causes):
         return "auth"
     if status == 429:
         return "rate_limit"

@@ -18,13 +18,17 @@ from rdforget.records import Gold, Protocol, Query, Score, Verdict
 T = TypeVar("T")
 
 
+def applies(gold: Gold) -> bool:
+    """Whether there is a reference to judge by, or right is to abstain."""
+    return gold.abstention or any(text.strip() for text in gold.answers)
+
+
 async def score(query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol) -> Score:
     """The metric `judge`: 1, 0, or None with its cause in `detail` where no verdict could be had.
 
-    A question that has no reference answer, and where right is not to abstain, is excluded. Raises CallError only
-    for a refused key.
+    Where the metric does not apply the question is excluded. Raises CallError only for a refused key.
     """
-    if not gold.abstention and not any(text.strip() for text in gold.answers):
+    if not applies(gold):
         return Score("judge", None, Verdict.EXCLUDED)
     call = role.build(query, gold, answer, protocol)
     verdict, cause = await ask(call, role.parse, Verdict.INVALID, caller)

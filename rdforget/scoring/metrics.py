@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from rdforget.calls.base import Caller
 from rdforget.plugins import Registry
-from rdforget.records import Gold, Protocol, Query, Score
+from rdforget.records import Gold, Protocol, Query, Score, Verdict
 from rdforget.scoring import judge, option, rubric, rule
 
 Scorer = Callable[[Query, Gold, str, Caller, Protocol], Awaitable[tuple[Score, ...]]]
@@ -35,6 +35,24 @@ async def _rubric(query: Query, gold: Gold, answer: str, caller: Caller, protoco
 SCORERS: Registry[Scorer] = Registry(
     "metric", "rdforget.scorers", {"rule": _rule, "option": _option, "judge": _judge, "rubric": _rubric}
 )
+
+
+_APPLIES: dict[str, tuple[Callable[[Gold], bool], tuple[str, ...]]] = {
+    "rule": (rule.applies, ("rule", "rule_strict", "rule_upstream")),
+    "option": (lambda gold: gold.option is not None, ("option", "option_strict")),
+    "judge": (judge.applies, ("judge",)),
+    "rubric": (lambda gold: bool(gold.rubric), ("rubric",)),
+}
+
+
+def excluded(metrics: tuple[str, ...], gold: Gold) -> tuple[Score, ...]:
+    """What a question without an answer is not missing: the metrics that would not have applied to it."""
+    return tuple(
+        Score(name, None, Verdict.EXCLUDED)
+        for metric in metrics
+        if metric in _APPLIES and not _APPLIES[metric][0](gold)
+        for name in _APPLIES[metric][1]
+    )
 
 
 async def score(

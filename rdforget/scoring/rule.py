@@ -57,15 +57,17 @@ def upstream_rule(answer: str, gold: str) -> bool:
 _RULES = {"rule": paper_rule, "rule_strict": strict_rule, "rule_upstream": upstream_rule}
 
 
-def score(answer: str, gold: Gold) -> tuple[Score, ...]:
-    """The three values, best over the acceptable golds.
+def applies(gold: Gold) -> bool:
+    """Whether the question has a short gold: none that a rubric grades, none where right is to abstain."""
+    return any(map(normalise, gold.answers)) and not gold.rubric and not gold.abstention
 
-    Questions without a short gold are excluded: those that a rubric grades, and those where right is to abstain.
-    """
+
+def score(answer: str, gold: Gold) -> tuple[Score, ...]:
+    """The three values, best over the acceptable golds."""
     golds = [text for text in gold.answers if normalise(text)]
     scores = []
     for metric, rule in _RULES.items():
-        if not golds or gold.rubric or gold.abstention:
+        if not applies(gold):
             scores.append(Score(metric, None, Verdict.EXCLUDED))
             continue
         right = any(rule(answer, text) for text in golds)

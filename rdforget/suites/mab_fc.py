@@ -35,7 +35,7 @@ NOTE = (
 )
 
 _PREFIX = "factconsolidation_"
-_FACT = re.compile(r"\s*(\d+)\.")
+_FACT = re.compile(r"\s*(\d{1,18})\.")
 _LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines would also cut facts at U+2028 and the like
 _FIX = f"put {SPEC.files[0]} or {SPEC.files[3]} of the data set {HUB} into that folder or {SPEC.folder}/ in it"
 
@@ -174,7 +174,7 @@ def _question(value: Any, where: str) -> str:
 
 def _golds(value: Any, where: str) -> tuple[str, ...]:
     golds = value if isinstance(value, list) else [value]
-    if not all(isinstance(gold, str | Number) for gold in golds):
+    if not all(isinstance(gold, str | Number) and not isinstance(gold, bool) for gold in golds):
         raise DataError(f"{where} has an answer that is neither a text nor a number")
     texts = tuple(str(gold) for gold in golds)
     if not any(normalise(text) for text in texts):

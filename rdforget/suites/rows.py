@@ -17,10 +17,18 @@ T = TypeVar("T")
 def read_json(path: Path) -> Any:
     """The content of a JSON file, gzip-compressed or not."""
     try:
-        return json.loads(read_text(path))
+        content = json.loads(read_text(path), parse_constant=_no_number)
+        json.dumps(content, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno} ({error.msg})"
         raise DataError(f"{path} is not JSON at {place}: fetch it anew") from error
+    except (ValueError, RecursionError) as error:  # half a surrogate pair, a number of thousands of digits, NaN
+        raise DataError(f"{path} holds what no text or number can be ({error}): fetch it anew") from error
+    return content
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
 
 
 def read_list(path: Path) -> list[Any]:

@@ -11,9 +11,9 @@ from rdforget.calls import curate as role
 from rdforget.calls.base import Caller
 from rdforget.calls.curate import Curation, Item
 from rdforget.records import Entry, History, Protocol, Query, Status, Switches
-from rdforget.text import one_line, overlap, word_set
+from rdforget.text import overlap, word_set
 from rdforget.view.chunk import chunks
-from rdforget.view.materialize import normalise_slot
+from rdforget.view.materialize import normalise_slot, stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,6 @@ def lexical_fallback(history: History, query: Query, lines: int) -> tuple[Entry,
     ]
     ranked = sorted(source, key=lambda seen: -overlap(wanted, seen.line))[:lines]
     return tuple(
-        Entry(f"m{number}", one_line(seen.line), Status.ACTIVE, when=seen.when, evidence=seen.line)
+        Entry(f"m{number}", stated(Item(seen.line, when=seen.when)), Status.ACTIVE, when=seen.when, evidence=seen.line)
         for number, seen in enumerate(ranked, start=1)
     )

@@ -19,7 +19,7 @@ DataDir = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Quiet = Annotated[bool, typer.Option(help="No live display.")]
 Out = Annotated[Path, typer.Option(help="Where the folder of the run is made.")]
-Workers = Annotated[int, typer.Option(min=1, help="Questions in flight at once.")]
+Workers = Annotated[int, typer.Option(min=1, max=1024, help="Questions in flight at once.")]
 MaxErrorRate = Annotated[
     float,
     typer.Option(min=0, max=1, help="Share of failed questions above which the result is invalid (exit code 4)."),

@@ -21,11 +21,12 @@ def show(
     from rdforget.plugins import nearest
     from runners.console import print_json
     from runners.errors import UserError
-    from runners.journal import read_records
+    from runners.journal import read_numbered
     from runners.output import item_payload, show_item, show_items
     from runners.runs import find_run
 
-    records = list(read_records(find_run(run, results)))
+    numbered = list(read_numbered(find_run(run, results)))
+    records = [record for _, record in numbered]
     if item is None:
         if json:
             print_json({"items": [item_payload(record) for record in records]})
@@ -33,7 +34,7 @@ def show(
             show_items(records)
         return
     by_name = {record.query.id: record for record in records} | {
-        str(number): record for number, record in enumerate(records, start=1)
+        str(ordinal + 1): record for ordinal, record in numbered
     }
     if item not in by_name:
         raise UserError(nearest("item", item, [record.query.id for record in records[:5]]))

@@ -70,7 +70,7 @@ def sheet_of(sweep: Sweep, compared: Sequence[Compared], against: str) -> Sheet:
     from runners.latex import Box, Sheet
 
     by_run = {one.run.id: one for one in compared}
-    stages = list(dict.fromkeys(stage for run in sweep.runs for stage in run.stages))
+    stages = _stages(sweep.runs)
     repeats = any(run.cell.repeat for run in sweep.runs)
     head = ["suite", "method", "model", "B", *(["repeat"] if repeats else []), "metric", "score", "completed"]
     head += [f"less {against}", "p", "verdict", *stages, "view tokens", "packed", "rescues", "fallbacks", "unread"]
@@ -98,7 +98,7 @@ def rows_of(runs: Sequence[Measured], compared: Sequence[Compared]) -> list[dict
     from runners.stats import interval_of
 
     by_run = {one.run.id: one for one in compared}
-    stages = list(dict.fromkeys(stage for run in runs for stage in run.stages))
+    stages = _stages(runs)
     rows = []
     for run in runs:
         bounds, one, summary = interval_of(run.evaluations), by_run.get(run.id), asdict(run.summary)
@@ -156,6 +156,13 @@ def _difference(one: Compared | None) -> list[tuple[str, ...]]:
     ]
 
 
+def _stages(runs: Sequence[Measured]) -> list[str]:
+    """Every role that was asked, those that build memories before those that every method shares."""
+    shared = ("select", "answer", "judge", "rubric")
+    found = dict.fromkeys(stage for run in runs for stage in run.stages)
+    return sorted(found, key=lambda stage: shared.index(stage) if stage in shared else -1)
+
+
 def _stage(stage: Stage | None) -> tuple[str, ...]:
     if not stage:
         return ("",)
@@ -173,8 +180,8 @@ def _notes(sweep: Sweep, compared: Sequence[Compared], against: str) -> list[str
         "model and B. tie: its 95 % interval covers 0.",
         f"p: exact McNemar, or sign flips where scores are graded, adjusted by Holm over the {len(compared)} "
         "comparisons of this table; unsettled: the interval leaves 0 out and p is above 0.05.",
-        "Calls and tokens by stage are a question. unread: replies that could not be read, those for a memory that "
-        "questions share counted once.",
+        "Calls and tokens by stage are a question. unread: replies with nothing usable in them, those for a memory "
+        "that questions share counted once.",
     ]
     if any(stage.shared for stage in used):
         notes.append("*: with calls for memories that several questions share, spread over the questions asked.")

@@ -258,7 +258,7 @@ async def test_a_parameter_that_litellm_drops_is_reported_as_not_sent(connect: C
         (400, "bad_request", 1),
         (401, "auth", 1),
         (402, "auth", 1),
-        (403, "auth", 1),
+        (403, "bad_request", 1),
         (404, "bad_request", 1),
         (405, "bad_request", 1),
         (408, "timeout", 3),

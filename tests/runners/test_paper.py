@@ -176,8 +176,8 @@ def test_the_papers_own_ablations_differ_from_it_by_nothing(make: Maker) -> None
     assert (closure["value"], closure["paper"], closure["difference"]) == (70.0, 71.0, -1.0)
     assert cell(table, "-QC", "MAB-FC")["value"] is None
     text = markdown([table.sheet])
-    assert "**74.00 best**<br>64.63 to 81.60<br>74 of 100<br>paper 74.00, +0.00" in text
-    assert "70.00<br>60.42 to 78.11<br>70 of 100<br>paper 71.00 (derived), -1.00" in text
+    assert "**74.00 best**<br>64.63 to 81.60<br>100 of 100<br>paper 74.00, +0.00" in text
+    assert "70.00<br>60.42 to 78.11<br>100 of 100<br>paper 71.00 (derived), -1.00" in text
     assert "missing<br>paper 56.00" in text
     assert "another model" not in text
 

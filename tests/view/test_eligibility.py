@@ -34,7 +34,7 @@ def test_eq_5_in_all_combinations_of_rescue_and_intent(rescue: bool, intent: boo
         ("Where did Ines work previously?", "", True),
         ("Where did Ines live before Metz?", "", True),
         ("How has her diet changed over time?", "", True),
-        ("What was his FORMER club?", "", True),
+        ("Which club did he FORMERLY play for?", "", True),
         ("Who is the author of Beforehand?", "", False),
         ("Which city is the capital of Historia?", "", False),
         ("Where does Ines work?", "", False),

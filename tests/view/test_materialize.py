@@ -11,6 +11,7 @@ from rdforget.records import Status, Switches
 from rdforget.view.materialize import materialize, normalise_slot
 from tests.builders import item
 
+
 @pytest.mark.parametrize(
     ("text", "when", "shown"),
     [
