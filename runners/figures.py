@@ -18,8 +18,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from rdforget.records import Protocol
 from runners.errors import UserError
-from runners.paper import ABLATIONS, INTENT, MAIN, METHODS, Compared, Estimate, Measured, Value
+from runners.paper import ABLATIONS, INTENT, MAIN, METHODS, Estimate, Value
 from runners.paper_reference import ABLATED_MODEL, reference
+from runners.sweeps import Compared, Measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from runners.commands.options import Json
 
 if TYPE_CHECKING:
     from runners.latex import Sheet
-    from runners.paper import Compared, Measured, Stage, Sweep
+    from runners.sweeps import Compared, Measured, Stage, Sweep
 
 
 def tables(
@@ -34,8 +34,9 @@ def tables(
     from runners.console import print_json
     from runners.errors import UserError
     from runners.figures import draw
-    from runners.paper import against as compare_with
-    from runners.paper import find_sweep, paper_tables, read_sweep
+    from runners.paper import paper_tables
+    from runners.sweeps import against as compare_with
+    from runners.sweeps import find_sweep, read_sweep
 
     folder = find_sweep(sweep, results)
     read = read_sweep(folder)

@@ -8,7 +8,7 @@ import pytest
 
 from runners.errors import UserError
 from runners.figures import draw
-from runners.paper import against
+from runners.sweeps import against
 from tests.runners.test_paper import Maker
 
 

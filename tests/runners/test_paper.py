@@ -33,10 +33,11 @@ from runners.engine import make_method
 from runners.errors import UserError
 from runners.journal import Journal
 from runners.latex import Box, Sheet, escaped, latex, markdown
-from runners.paper import MAIN, PaperTable, Sweep, against, find_sweep, paper_tables, read_sweep
+from runners.paper import MAIN, PaperTable, paper_tables
 from runners.paper_reference import reference
 from runners.runs import sweep_specs
 from runners.stats import interval
+from runners.sweeps import Sweep, against, find_sweep, read_sweep
 
 METRICS = {"amb-text": "judge", "lme-ku": "judge", "mab-fc": "rule", "beam": "rubric", "personamem": "option"}
 OFF = {"-FORGET": "no-forget", "-QC": "no-qc", "-SLOT": "no-slot", "-RESCUE": "no-rescue", "-CLOSURE": "no-closure"}
