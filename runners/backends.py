@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from rdforget.models.base import Backend
 from rdforget.models.litellm_client import LiteLLM, ModelConfig, missing_key
+from rdforget.models.rules import Rules
 from rdforget.plugins import nearest
 from rdforget.reader import reader_digest
 from runners.config import RulesConfig, model_configs
@@ -62,8 +63,6 @@ def make_backend(name: str, api_base: str | None = None) -> Backend:
     """The backend of a model; a missing key is one clear line before any work."""
     config = model_config(name, api_base)
     if isinstance(config, RulesConfig):
-        from rdforget.models.rules import Rules
-
         return Rules()
     if problem := missing_key(config):
         raise UserError(problem)

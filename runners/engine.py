@@ -17,6 +17,7 @@ from rdforget.item import Builds, Desk, Ledger, Setup, run_item
 from rdforget.methods.base import Method
 from rdforget.methods.registry import BUILDERS
 from rdforget.models.base import Backend, CallError
+from rdforget.models.rules import Rules
 from rdforget.plugins import nearest
 from rdforget.records import Record, Switches, Task
 from rdforget.scoring.metrics import JUDGED, SCORERS
@@ -25,7 +26,7 @@ from rdforget.suites.registry import load_suite
 from rdforget.view.eligibility import CUES
 from runners import manifest
 from runners.backends import make_backend, model_config, semantic
-from runners.config import SWITCH_NAMES, MethodConfig, method_configs, model_configs, suite_configs
+from runners.config import SWITCH_NAMES, MethodConfig, SuiteConfig, method_configs, model_configs, suite_configs
 from runners.errors import Exit, UserError
 from runners.journal import FILE as JOURNAL
 from runners.journal import Journal, read_numbered, read_replies
@@ -85,8 +86,11 @@ def make_method(name: str) -> Method:
     return BUILDERS.get(config.builder).build(name, config.options)
 
 
-def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) -> Run:
-    """Check everything that can be wrong before work begins, and load the suite unless it is given."""
+def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None, *, ask: bool = True) -> Run:
+    """Check everything that can be wrong before work begins, and load the suite unless it is given.
+
+    A run that is only planned (`ask` False) needs no key.
+    """
     for switch in spec.switches:
         if switch not in SWITCH_NAMES:
             raise UserError(nearest("ablation", switch, SWITCH_NAMES))
@@ -96,9 +100,7 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
         raise UserError(f"method {spec.method} has no part that {idle[0]} could turn off")
     if {"no-closure", "no-qc"} <= set(spec.switches):
         raise UserError("no-closure has nothing to turn off where no-qc hides the question: leave one of them out")
-    config = suite_configs().get(spec.suite.partition(":")[0])
-    if config is None:
-        raise UserError(f"suite {spec.suite} has no entry in configs/suites.yaml: add its metrics there")
+    config = suite_configs().get(spec.suite.partition(":")[0], SuiteConfig(metrics=("rule",)))
     for metric in config.metrics:
         SCORERS.get(metric)
     metrics = config.metrics + (("judge",) if spec.judge and not JUDGED & set(config.metrics) else ())
@@ -127,6 +129,8 @@ def prepare(spec: RunSpec, data_dir: Path | None, suite: Suite | None = None) ->
         "scorer": SCORER_VERSION,
         "repeat": spec.repeat,
     }
+    if not ask:
+        return Run(spec, suite, total, setup, settings, Rules(), Rules())
     backend = make_backend(spec.model, spec.api_base)
     judge = make_backend(spec.judge, judge_base) if spec.judge else backend
     return Run(spec, suite, total, setup, settings, backend, judge)

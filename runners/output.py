@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rdforget.records import Record, Status
 from runners.console import print_json, print_table, printable, stdout
 from runners.errors import Exit
+from runners.plan import Stage
 from runners.replay import Replayed
 from runners.runs import Result
 from runners.tables import rows_of
@@ -44,6 +46,32 @@ def show_result(result: Result, *, as_json: bool) -> None:
     if result.code is Exit.ABORTED:
         console.print("INVALID: too many questions have no score; see the failures in the run folder.")
     console.print(f"{result.seconds:.1f} s, written to {result.folder}")
+
+
+def show_plan(stages: Sequence[Stage], *, runs: int, as_json: bool) -> None:
+    """What would be asked, a row a stage, and the most that it may cost."""
+    unknown = sorted({stage.model for stage in stages if stage.usd is None})
+    usd = sum(stage.usd or 0.0 for stage in stages)
+    if as_json:
+        rows = [asdict(stage) for stage in stages]
+        print_json({"runs": runs, "stages": rows, "usd_at_most": None if unknown else usd, "unpriced": unknown})
+        return
+    rows = [
+        {
+            "stage": stage.role,
+            "model": stage.model,
+            "calls": f"{stage.calls:,}",
+            "prompt tokens": f"{stage.prompt_tokens:,}",
+            "reply tokens, at most": f"{stage.cap_tokens:,}",
+            "USD, at most": "unknown" if stage.usd is None else f"{stage.usd:,.2f}",
+        }
+        for stage in stages
+    ]
+    print_table(tuple(rows[0]), [tuple(row.values()) for row in rows], left=("stage", "model"))
+    console = stdout()
+    known = f"{usd:,.2f} USD at most" + (f", and what {', '.join(unknown)} costs" if unknown else "")
+    console.print(f"\n{runs} run{'s' if runs > 1 else ''}, {sum(stage.calls for stage in stages):,} calls, {known}")
+    console.print("Planned with the rules reader in the model's place; prices as in configs/models.yaml.")
 
 
 def show_replay(replayed: Replayed, *, as_json: bool) -> None:

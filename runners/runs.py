@@ -119,12 +119,7 @@ def run_sweep(
     is made. The table is written after every run and says what is missing until the sweep has ended.
     """
     began = time.monotonic()
-    suites: dict[str, Suite] = {}
-    runs = []
-    for spec in sweep_specs(blocks):
-        run = prepare(spec, data_dir, suites.get(spec.suite))
-        suites[spec.suite] = run.suite
-        runs.append(run)
+    runs = prepare_all(blocks, data_dir)
     fingerprint = manifest.fingerprint({"runs": [run.settings for run in runs]})
     folder = _unfinished(out, name, fingerprint, runs)
     if not folder:
@@ -157,6 +152,16 @@ def run_sweep(
         code=max(codes),
         notes=list(dict.fromkeys(note for run in runs for note in run.suite.notes)),
     )
+
+
+def prepare_all(blocks: Sequence[SweepConfig], data_dir: Path | None, *, ask: bool = True) -> list[Run]:
+    """The runs of a sweep, each suite loaded once."""
+    suites: dict[str, Suite] = {}
+    runs = []
+    for spec in sweep_specs(blocks):
+        runs.append(prepare(spec, data_dir, suites.get(spec.suite), ask=ask))
+        suites[spec.suite] = runs[-1].suite
+    return runs
 
 
 def sweep_specs(blocks: Iterable[SweepConfig]) -> list[RunSpec]:

@@ -24,4 +24,11 @@ MaxErrorRate = Annotated[
     float,
     typer.Option(min=0, max=1, help="Share of failed questions above which the result is invalid (exit code 4)."),
 ]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        help="Ask nobody: print calls, tokens and most that they may cost. With --from-manifest, whether the requests "
+        "would be the same."
+    ),
+]
 RUNS, SWEEPS = Path("results/runs"), Path("results/sweeps")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runners.commands.options import RUNS, DataDir, Json, MaxErrorRate, Out, Quiet, Workers
+from runners.commands.options import RUNS, DataDir, DryRun, Json, MaxErrorRate, Out, Quiet, Workers
 
 if TYPE_CHECKING:
     from runners.engine import RunSpec
@@ -34,9 +34,7 @@ def run(
     from_manifest: Annotated[
         str | None, typer.Option(help="Run again what this run measured; refuses if that is not to be had any more.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option(help="With --from-manifest: only say whether the requests would be the same.")
-    ] = False,
+    dry_run: DryRun = False,
     data_dir: DataDir = None,
     out: Out = RUNS,
     workers: Workers = 8,
@@ -46,9 +44,10 @@ def run(
 ) -> None:
     """Run a method on a suite with a model and score it."""
     from runners.console import watching
-    from runners.engine import RunSpec
+    from runners.engine import RunSpec, prepare
     from runners.errors import UserError
-    from runners.output import show_replay, show_result
+    from runners.output import show_plan, show_replay, show_result
+    from runners.plan import plan
     from runners.replay import replay
     from runners.runs import Limits, find_run, repeat_one, resume_one, run_one
 
@@ -65,6 +64,9 @@ def run(
             result = repeat_one(find_run(from_manifest, out), data_dir, out, limits, watcher)
         elif suite is None:
             raise UserError("run needs --suite NAME (see `rdf suites`), --resume RUN or --from-manifest RUN")
+        elif dry_run:
+            show_plan(plan(prepare(spec, data_dir, ask=False)), runs=1, as_json=json)
+            return
         else:
             result = run_one(spec, data_dir, out, limits, watcher)
     show_result(result, as_json=json)
