@@ -28,7 +28,6 @@ from runners import manifest
 from runners.backends import make_backend, model_config, semantic
 from runners.config import SWITCH_NAMES, MethodConfig, SuiteConfig, method_configs, model_configs, suite_configs
 from runners.errors import Exit, UserError
-from runners.journal import FILE as JOURNAL
 from runners.journal import Journal, read_numbered, read_replies
 from runners.pool import in_parallel
 from runners.tables import self_judged
@@ -185,9 +184,9 @@ def execute(run: Run, folder: Path, *, workers: int, watcher: Watcher) -> None:
     In a folder of an earlier session of the same run, what it was answered is not asked again; questions that
     failed are.
     """
-    before = Before.of(folder)
     journal = Journal(folder)
     try:
+        before = Before.of(folder)
         asyncio.run(_run_all(run, before, journal, workers, watcher))
     except (sqlite3.Error, OSError) as error:
         raise UserError(f"{folder} cannot be written to ({error}): make room and --resume it", Exit.ABORTED) from error
@@ -207,9 +206,7 @@ class Before:
     @classmethod
     def of(cls, folder: Path) -> Before:
         """Completed records, and the replies that may stand: those of a verdict that failed are asked for anew."""
-        if not (folder / JOURNAL).exists():
-            return cls({}, {})
-        records = dict(read_numbered(folder))
+        records = dict(read_numbered(folder, rejudged=False))
         unread = {
             call.key
             for record in records.values()

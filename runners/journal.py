@@ -24,13 +24,18 @@ from runners.errors import UserError
 
 FILE = "journal.sqlite"
 _SCHEMA = """
-CREATE TABLE replies (id INTEGER PRIMARY KEY, key TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL);
-CREATE TABLE builds (history TEXT PRIMARY KEY, calls TEXT NOT NULL);
-CREATE TABLE rejudged (
+CREATE TABLE IF NOT EXISTS replies (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS rejudge_replies (
+    id INTEGER PRIMARY KEY, judge TEXT NOT NULL, key TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS builds (history TEXT PRIMARY KEY, calls TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rejudged (
     ordinal INTEGER NOT NULL, judge TEXT NOT NULL, prompts TEXT NOT NULL, scores TEXT NOT NULL, calls TEXT NOT NULL
 );
-CREATE TABLE memories (sha256 TEXT PRIMARY KEY, content TEXT NOT NULL);
-CREATE TABLE records (
+CREATE TABLE IF NOT EXISTS memories (sha256 TEXT PRIMARY KEY, content TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS records (
     ordinal INTEGER NOT NULL, attempt INTEGER NOT NULL, item TEXT NOT NULL, content TEXT NOT NULL,
     seconds REAL NOT NULL, PRIMARY KEY (ordinal, attempt)
 );
@@ -45,18 +50,23 @@ class Journal:
     """Append-only store of one run folder."""
 
     def __init__(self, folder: Path) -> None:
-        new = not (folder / FILE).exists()
         self._db = sqlite3.connect(folder / FILE, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        if new:
-            self._db.executescript(_SCHEMA)
+        self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")  # whole, or not at all
 
     def add_reply(self, call: Call, reply: Reply) -> None:
         """Keep what a model said, before it is parsed."""
         self._db.execute(
             "INSERT INTO replies (key, role, content) VALUES (?, ?, ?)",
             (call.key, call.role, _dump(_REPLY.dump_python(reply, mode="json"))),
+        )
+
+    def add_rejudge_reply(self, judge: str, call: Call, reply: Reply) -> None:
+        """Keep what another judge said, apart: the run's own calls may have the same keys."""
+        self._db.execute(
+            "INSERT INTO rejudge_replies (judge, key, role, content) VALUES (?, ?, ?, ?)",
+            (judge, call.key, call.role, _dump(_REPLY.dump_python(reply, mode="json"))),
         )
 
     def add_build(self, history: str, calls: tuple[CallRecord, ...]) -> None:
@@ -110,8 +120,11 @@ def read_records(folder: Path) -> Iterator[Record]:
     return (record for _, record in read_numbered(folder))
 
 
-def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
-    """The records with their positions in the suite; of several attempts the last."""
+def read_numbered(folder: Path, *, rejudged: bool = True) -> Iterator[tuple[int, Record]]:
+    """The records with their positions in the suite; of several attempts the last.
+
+    `rejudged` adds the scores of judges that came later.
+    """
     with _reading(folder) as db:
         memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
         later: defaultdict[int, list[Any]] = defaultdict(list)
@@ -121,7 +134,7 @@ def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
         last = "SELECT ordinal, content, max(attempt) FROM records GROUP BY ordinal ORDER BY ordinal"
         for ordinal, text, _ in db.execute(last):
             content = json.loads(text)
-            content["scores"] += later[ordinal]
+            content["scores"] += later[ordinal] if rejudged else []
             if content["trace"]:
                 content["trace"]["memory"] = memories[content["trace"]["memory"]]
             yield ordinal, _RECORD.validate_python(content)
@@ -144,11 +157,10 @@ def read_builds(folder: Path) -> dict[str, tuple[CallRecord, ...]]:
 def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
     """The journal of a run, to read; UserError where there is none, or none that can be read."""
     address = (folder / FILE).resolve().as_uri()
-    db = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    # A log that a killed process left beside it is taken in, which needs a folder that can be written.
+    mode = "mode=rw" if os.access(folder, os.W_OK) else "immutable=1"
+    db = sqlite3.connect(f"{address}?{mode}", uri=True)
     try:
-        if not os.access(folder, os.W_OK):  # a log that was left beside it could not be taken in
-            db.close()
-            db = sqlite3.connect(f"{address}?immutable=1", uri=True)
         yield db
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder / FILE} is not the journal of a run: {' '.join(str(error).split())[:200]}") from error

@@ -33,7 +33,10 @@ def environment() -> dict[str, Any]:
 
 
 def write(folder: Path, manifest: Mapping[str, Any]) -> None:
-    (folder / FILE).write_text(json.dumps(manifest, indent=2, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    """Put the manifest in its place whole: a process that is killed leaves the old one, or none."""
+    part = folder / f"{FILE}.part"
+    part.write_text(json.dumps(manifest, indent=2, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    part.replace(folder / FILE)
 
 
 def read(folder: Path) -> dict[str, Any]:

@@ -71,7 +71,9 @@ def show_plan(stages: Sequence[Stage], *, runs: int, as_json: bool) -> None:
     console = stdout()
     known = f"{usd:,.2f} USD at most" + (f", and what {', '.join(unknown)} costs" if unknown else "")
     console.print(f"\n{runs} run{'s' if runs > 1 else ''}, {sum(stage.calls for stage in stages):,} calls, {known}")
-    console.print("Planned with the rules reader in the model's place; prices as in configs/models.yaml.")
+    console.print(
+        "Planned with the rules reader in the model's place, without calls asked again; prices: configs/models.yaml."
+    )
 
 
 def show_replay(replayed: Replayed, *, as_json: bool) -> None:

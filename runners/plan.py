@@ -37,7 +37,10 @@ class Stage:
 
 
 def plan(run: Run) -> list[Stage]:
-    """The stages of a run in the order of its calls. Nothing is asked or written."""
+    """The stages of a run in the order of its calls. Nothing is asked or written.
+
+    Calls that an unreadable or cut-off reply would make necessary are not in it.
+    """
     calls: dict[str, list[tuple[int, int]]] = {}
 
     def note(call: Call, reply: Reply) -> None:
@@ -49,6 +52,7 @@ def plan(run: Run) -> list[Stage]:
     for role, sizes in calls.items():
         model = run.spec.judge if role in JUDGED and run.spec.judge else run.spec.model
         prompt, cap = (sum(column) for column in zip(*sizes, strict=True))
+        cap += len(sizes) * _allowance(model)
         stages.append(Stage(role, model, len(sizes), prompt, cap, _usd(model, run.spec, prompt, cap)))
     return stages
 
@@ -58,6 +62,12 @@ async def _ask_nobody(run: Run, desk: Desk) -> None:
     builds = Builds(run.setup, reader, desk)
     for task in itertools.islice(run.suite.tasks(), run.total):
         await run_item(task, run.setup, Ledger(reader, desk), Ledger(reader, desk), builds)
+
+
+def _allowance(model: str) -> int:
+    """Tokens of thinking that a model may add to each reply."""
+    config = model_config(model)
+    return config.parameters.reasoning_allowance if isinstance(config, ModelConfig) else 0
 
 
 def _usd(model: str, spec: RunSpec, prompt: int, cap: int) -> float | None:

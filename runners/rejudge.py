@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ async def _judge_all(
     answered = [(ordinal, record) for ordinal, record in records if record.answer]
     watcher.begin(f"judged by {label}", len(answered))
 
-    desk = Desk(journal.add_reply, journal.add_build)
+    desk = Desk(partial(journal.add_rejudge_reply, label), journal.add_build)
 
     async def work(piece: tuple[int, Record]) -> None:
         ordinal, record = piece

@@ -44,7 +44,9 @@ def replay(folder: Path, data_dir: Path | None) -> Replayed:
     """Prepare the run of a manifest anew and answer its requests from its journal; nothing is asked or written."""
     run = prepare(spec_of(folder), data_dir)
     then = [call for record in read_records(folder) for call in record.calls]
-    then += itertools.chain.from_iterable(read_builds(folder).values())
+    # A build that was gone on with lists again what its earlier session asked.
+    built = itertools.chain.from_iterable(read_builds(folder).values())
+    then += {call.key: call for call in built}.values()
     now = asyncio.run(_requests(run, folder))
     return Replayed(Counter(call.key for call in then), Counter(call.key for call in now))
 

@@ -22,7 +22,7 @@ from runners.config import SweepConfig
 from runners.engine import Run, RunSpec, Watcher, begin, execute, new_folder, prepare, safe_name
 from runners.errors import Exit, UserError
 from runners.journal import FILE as JOURNAL
-from runners.journal import read_numbered, read_records
+from runners.journal import read_records
 from runners.tables import Cell, Outcome, cells_of, summary_of, write_tables
 
 
@@ -121,7 +121,7 @@ def run_sweep(
     began = time.monotonic()
     runs = prepare_all(blocks, data_dir)
     fingerprint = manifest.fingerprint({"runs": [run.settings for run in runs]})
-    folder = _unfinished(out, name, fingerprint, runs)
+    folder = _unfinished(out, name, fingerprint)
     if not folder:
         folder = new_folder(out, name)
         manifest.write(
@@ -138,13 +138,15 @@ def run_sweep(
     codes = [Exit.DONE]
     for number, run in enumerate(runs):
         cell = _cell_folder(folder, number, run)
-        if not cell.exists():
-            cell.mkdir()
+        cell.mkdir(exist_ok=True)
+        if not (cell / manifest.FILE).is_file():
             begin(run, cell, limits.workers)
         result = _execute(run, cell, limits, watcher)
         outcomes[number] = result.outcomes[0]
         codes.append(result.code)
         write_tables(folder, outcomes)
+    if max(codes) is Exit.DONE:
+        manifest.write(folder, {**manifest.read(folder), "ended": True})
     return Result(
         folder=folder,
         seconds=time.monotonic() - began,
@@ -206,18 +208,16 @@ def _cell_folder(folder: Path, number: int, run: Run) -> Path:
     return folder / f"{number + 1:03d}-{safe_name(_label(run.spec))}"
 
 
-def _unfinished(out: Path, name: str, fingerprint: str, runs: Sequence[Run]) -> Path | None:
-    """The newest folder of the same sweep in which a run has questions without a record."""
+def _unfinished(out: Path, name: str, fingerprint: str) -> Path | None:
+    """The newest folder of the same sweep, where that has not ended with a score for every question."""
     for path in sorted(out.glob(f"*-{safe_name(name)}*/{manifest.FILE}"), reverse=True):
-        if manifest.read(path.parent).get("fingerprint") == fingerprint:
-            cells = [_cell_folder(path.parent, number, run) for number, run in enumerate(runs)]
-            ended = all(_ended(cell, run) for cell, run in zip(cells, runs, strict=True))
-            return None if ended else path.parent
+        try:
+            before = manifest.read(path.parent)
+        except (OSError, ValueError):
+            continue
+        if before.get("fingerprint") == fingerprint:
+            return None if before.get("ended") else path.parent
     return None
-
-
-def _ended(folder: Path, run: Run) -> bool:
-    return (folder / JOURNAL).is_file() and sum(1 for _ in read_numbered(folder)) == run.total
 
 
 def _outcome(run: Run, records: list[Record], limits: Limits | None = None) -> Outcome:

@@ -13,7 +13,7 @@ from typing import Any
 from tabulate import tabulate
 
 from rdforget.records import AnswerOutcome, Record, Verdict
-from rdforget.scoring.metrics import JUDGED
+from rdforget.scoring.metrics import JUDGED, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,20 @@ def self_judged(settings: Mapping[str, Any]) -> bool:
 
 def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str) -> list[Cell]:
     """A cell for every metric that the run computed, the headline first; `settings` as in the manifest."""
-    metrics = list(dict.fromkeys(score.metric for record in records for score in record.scores))
+    # Declared metrics first: the headline must not depend on which questions failed.
+    seen = list(dict.fromkeys(score.metric for record in records for score in record.scores))
+    declared = names_of(settings["metrics"])
+    metrics = [name for name in declared if name in seen or name == declared[0]]
+    metrics += [name for name in seen if name not in declared]
     cells = []
-    for metric in metrics or settings["metrics"]:
+    for metric in metrics:
         scores = [score for record in records for score in record.scores if score.metric == metric]
         values = [score.value for score in scores if score.value is not None]
         excluded = sum(score.verdict is Verdict.EXCLUDED for score in scores)
-        failed = len(records) - excluded - len(values)
+        base, _, judge = metric.partition("[")
+        # A later judge was not asked about questions that had no answer yet: those are missing, not failed.
+        asked = len(scores) if judge else len(records)
+        failed = asked - excluded - len(values)
         applies = settings["items"] - excluded
         cells.append(
             Cell(
@@ -94,11 +101,12 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
                 n_completed=len(values),
                 n_failed=failed,
                 n_excluded=excluded,
-                n_missing=settings["items"] - len(records),
+                n_missing=settings["items"] - asked,
                 n_total=settings["items"],
                 repeat=settings["repeat"],
                 uses_gold=settings.get("uses_gold", False),
-                self_judged=metric in JUDGED and self_judged(settings),
+                self_judged=base in JUDGED
+                and (judge.rstrip("]").partition("#")[0] == model if judge else self_judged(settings)),
             )
         )
     return cells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from rdforget.calls.base import Caller
 from rdforget.plugins import Registry
@@ -43,6 +43,11 @@ _APPLIES: dict[str, tuple[Callable[[Gold], bool], tuple[str, ...]]] = {
     "judge": (judge.applies, ("judge",)),
     "rubric": (lambda gold: bool(gold.rubric), ("rubric",)),
 }
+
+
+def names_of(metrics: Iterable[str]) -> list[str]:
+    """Names of the scores that the metrics give, the headline first."""
+    return [name for metric in metrics for name in (_APPLIES[metric][1] if metric in _APPLIES else (metric,))]
 
 
 def excluded(metrics: tuple[str, ...], gold: Gold) -> tuple[Score, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -64,15 +64,15 @@ def combine(
     active: list[Item] = []
     replaced = [item for curation in curations for item in curation.replaced]
     for number, curation in enumerate(curations):
-        later = {
-            slot: item.text
-            for after in (curations[number + 1 :] if cross_chunk == "demote" else ())
-            for item in after.active
-            if (slot := normalise_slot(item.slot))
-        }
+        later: defaultdict[str, set[str]] = defaultdict(set)
+        for after in curations[number + 1 :] if cross_chunk == "demote" else ():
+            for item in after.active:
+                later[normalise_slot(item.slot) or ""].add(item.text)
+        later.pop("", None)
         for item in curation.active:
             slot = normalise_slot(item.slot)
-            (active if later.get(slot or "", item.text) == item.text else replaced).append(item)
+            held = later.get(slot or "", {item.text})
+            (active if item.text in held else replaced).append(item)
     return tuple(active), tuple(replaced)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -120,6 +121,43 @@ def test_only_failed_questions_are_asked_again(rdf: Rdf) -> None:
     assert done.code == 0
     assert asked == {"answer": 1, "judge": 3}
     assert {cell["n_completed"] for cell in done.json["cells"]} == {10}
+
+
+def test_a_later_judge_never_answers_for_the_runs_own(rdf: Rdf) -> None:
+    down = True
+
+    def script(request: dict[str, Any], n: int) -> Response:
+        if role_of(request) != "judge":
+            return said(request, replied(request))
+        if request["model"] == "b":
+            return said(request, '{"verdict": "correct"}')
+        return failed(400, "not now") if down else said(request, '{"verdict": "wrong"}')
+
+    with serve(script) as server:
+        model = ("--model", "openai/m", "--judge", "openai/a", "--api-base", server.url)
+        first = rdf("run", "--suite", SUITE, "--limit", 6, *model, "--json")
+        folder = first.json["run_dir"]
+        assert first.code == 4
+        rdf("rejudge", folder, "--judge", "openai/b", "--api-base", server.url)
+        down = False
+        done = rdf("run", "--resume", folder, "--json")
+    cells = {cell["metric"]: cell["value"] for cell in done.json["cells"]}
+    assert (cells["judge"], cells["judge[openai/b]"]) == (0.0, 100.0)
+
+
+def test_a_sweep_killed_before_a_manifest_was_written_goes_on(rdf: Rdf) -> None:
+    folder = Path(rdf("sweep", "demo", "--json").json["run_dir"])
+    own = json.loads((folder / "manifest.json").read_text("utf-8"))
+    del own["ended"]
+    (folder / "manifest.json").write_text(json.dumps(own), "utf-8")
+    cell = sorted(folder.glob("*/journal.sqlite"))[2].parent
+    for name in ("manifest.json", "journal.sqlite"):
+        (cell / name).unlink()
+    (cell / "journal.sqlite").touch()  # made, and killed before its tables were
+    done = rdf("sweep", "demo", "--json")
+    assert (done.code, Path(done.json["run_dir"])) == (0, folder)
+    assert {c["n_completed"] for c in done.json["cells"] if c["metric"] == "rule"} == {60}
+    assert rdf("tables", folder).code == 0
 
 
 def test_a_killed_sweep_goes_on_and_its_table_says_what_is_missing(rdf: Rdf, tmp_path: Path) -> None:

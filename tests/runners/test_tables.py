@@ -72,6 +72,21 @@ def test_a_row_says_what_is_missing() -> None:
     assert summary_of([FAILED]).failures == {"answer: timeout": 1}
 
 
+def test_the_headline_does_not_depend_on_which_questions_failed() -> None:
+    both = {**SETTINGS, "metrics": ["judge", "rule"], "items": 2}
+    early = replace(FAILED, scores=(Score("rule", None, Verdict.EXCLUDED),))
+    cells = cells_of([early, replace(RIGHT, scores=(*RIGHT.scores, Score("rule", 1.0, Verdict.CORRECT)))], both, "m")
+    assert [(cell.metric, cell.n_failed, cell.n_excluded) for cell in cells] == [("judge", 1, 0), ("rule", 0, 1)]
+
+
+def test_questions_that_a_later_judge_was_not_asked_about_are_missing_and_not_failed() -> None:
+    judged = replace(RIGHT, scores=(*RIGHT.scores, Score("judge[m]", 1.0, Verdict.CORRECT)))
+    own, later = cells_of([judged, RIGHT], {**SETTINGS, "items": 2, "model": {"model": "x"}}, "m")
+    assert (later.metric, later.n_completed, later.n_failed, later.n_missing) == ("judge[m]", 1, 0, 1)
+    assert (own.self_judged, later.self_judged) == (True, True)
+    assert exit_code([own, later], 0.2) is Exit.DONE
+
+
 def test_tables_on_disk(tmp_path: Path) -> None:
     write_tables(tmp_path, [Outcome(cells_of([RIGHT], SETTINGS, "m"), summary_of([RIGHT]))])
     assert (tmp_path / "table.csv").read_text("utf-8").splitlines()[1].startswith("test,rd-forget,,m,2048,judge,100.0")

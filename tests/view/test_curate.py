@@ -86,6 +86,13 @@ def test_demote_replaces_what_a_later_chunk_gives_another_value() -> None:
     assert texts(replaced) == ["Ines was idle", "Ines works at Finch"]
 
 
+def test_demote_leaves_a_value_that_a_later_chunk_confirms_beside_another() -> None:
+    first = Curation((item("A1", "a|r|"),), (), "whole")
+    second = Curation((item("A1", "a|r|"), item("A3", "a|r|")), (), "whole")
+    active, replaced = combine([first, second], "demote")
+    assert (texts(active), replaced) == (["A1", "A1", "A3"], ())
+
+
 @pytest.mark.parametrize(
     ("count", "asked", "first", "found"),
     [(3, "Where is Orla?", "12. Orla is in Metz.", 2), (1, "nothing shared", "11. Finch is in Nancy.", 1)],
