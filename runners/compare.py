@@ -192,6 +192,8 @@ def unlike_judges(a: Mapping[str, Any], b: Mapping[str, Any], metric: str) -> li
     caps = [run["protocol"]["judge_cap"] for run in (a, b)]
     if _judged(metric) and caps[0] != caps[1]:
         unlike.append(f"the output cap of the judge ({caps[0]} and {caps[1]})")
+    if _judged(metric) and a.get("judge_prompts") != b.get("judge_prompts"):
+        unlike.append("the prompts of the judge")
     judges = [run.get("judge") or run.get("model") for run in (a, b)]
     if metric in JUDGED and judges[0] != judges[1]:
         unlike.append(f"the judge ({_short(judges[0])} and {_short(judges[1])}: `rdf rejudge` both with one)")

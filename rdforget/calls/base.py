@@ -111,9 +111,9 @@ def load_prompt(name: str) -> Prompt:
 
 
 @cache
-def prompts_digest() -> str:
-    """sha256 over all prompt files: part of what a run measured."""
+def prompts_digest(*names: str) -> str:
+    """sha256 over the named prompt files, or all of them: part of what a run measured."""
     digest = hashlib.sha256()
-    for path in sorted(PROMPTS.glob("*.txt")):
+    for path in [PROMPTS / f"{name}.txt" for name in names] or sorted(PROMPTS.glob("*.txt")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

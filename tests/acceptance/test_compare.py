@@ -171,6 +171,8 @@ def test_another_scorer_or_judge_is_refused_and_other_prompts_are_said(rdf: Rdf,
     assert rdf("compare", chats, judged, "--metric", "rule").code == 0
     set_manifest(judged, judge=None, protocol={"judge_cap": 7})
     assert "the output cap of the judge (256 and 7)" in rdf("compare", chats, judged, "--metric", "judge").err
+    set_manifest(judged, judge_prompts="other")
+    assert "the prompts of the judge" in rdf("compare", chats, judged, "--metric", "judge").err
 
 
 def test_interval_and_test_may_part_and_then_it_is_said(rdf: Rdf, full: Path, tmp_path: Path) -> None:
