@@ -2,13 +2,13 @@
 
 Per chunk one call extracts facts, and one call decides about all of them at once, shown the memories nearest to
 each: ADD, UPDATE in place, DELETE, NOOP. An old text is gone; nothing is marked as replaced. Nearness is that of words
-and not of embeddings. What a reply does not decide, or decides about an unknown memory, is added.
+and not of embeddings. What a reply does not decide, or decides about a memory that it was not shown, is added.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
@@ -46,8 +46,13 @@ class Store:
     revisions: Counter[str] = field(default_factory=Counter)
     made: int = 0
 
-    def apply(self, facts: Mapping[str, Fact], decisions: Sequence[Decision], counts: Counter[str]) -> None:
-        """Take the facts in their order, each with its decisions in theirs; facts without one are added."""
+    def apply(
+        self, facts: Mapping[str, Fact], decisions: Sequence[Decision], shown: Collection[str], counts: Counter[str]
+    ) -> None:
+        """Take the facts in their order, each with its decisions in theirs; facts without one are added.
+
+        A decision may change what it was shown, and what earlier facts of its chunk became.
+        """
         by_fact: dict[str, list[Decision]] = defaultdict(list)
         for decision in decisions:
             by_fact[decision.fact].append(decision)
@@ -56,7 +61,8 @@ class Store:
             for decision in by_fact.get(name) or [Decision(name, Op.ADD)]:
                 target = became.get(decision.target, decision.target)
                 op = decision.op
-                if op in (Op.UPDATE, Op.DELETE) and target not in self.memories:
+                seen = decision.target in shown or decision.target in became
+                if op in (Op.UPDATE, Op.DELETE) and not (seen and target in self.memories):
                     counts["unknown_ids"] += 1
                     op = Op.ADD
                 if op is Op.ADD:
@@ -116,7 +122,7 @@ async def build(history: History, caller: Caller, protocol: Protocol, options: O
             decided, _ = await asker.ask(role.build(asked, protocol), partial(role.parse, inputs=asked))
             asker.counts["dropped"] += len(decided.faults)
             decisions = decided.decisions
-        store.apply(facts, decisions, asker.counts)
+        store.apply(facts, decisions, {known.id for known in asked.memories}, asker.counts)
     return Memory(store.entries(), asker.stats())
 
 

@@ -90,8 +90,8 @@ def test_an_update_is_in_place_and_the_old_text_is_gone() -> None:
 
 
 def test_ids_are_not_used_again() -> None:
-    decisions = decided({"fact": "n1", "op": "DELETE", "id": "m2"}, {"fact": "n1", "op": "ADD"})
-    assert said(mira(decisions)[0]) == [("m1", ACME), ("m3", BERYL)]
+    decisions = decided({"fact": "n1", "op": "DELETE", "id": "m1"}, {"fact": "n1", "op": "ADD"})
+    assert said(mira(decisions)[0]) == [("m2", LYON), ("m3", BERYL)]
 
 
 @pytest.mark.parametrize("op", ["UPDATE", "DELETE"])
@@ -129,6 +129,24 @@ def test_a_chunk_is_shown_the_memories_near_to_its_facts_and_no_others() -> None
     assert asks.facts == (New("n1", BERYL, ("m10",)),)
     assert "[n1] Mira works at Beryl (#3) | near: m10" in asked[-1].messages[1].content
     assert MIRA.note in asked[-1].messages[1].content
+
+
+@pytest.mark.parametrize("op", ["UPDATE", "DELETE"])
+def test_a_memory_that_a_call_was_not_shown_is_not_its_to_change(op: str) -> None:
+    lines = [*(f"Quartz {at} lies on shelf {at}" for at in range(3)), "Mira works at Acme"]
+    facts = reply("facts", *({"text": line, "refs": ["#1"]} for line in lines))
+
+    def script(call: Call) -> str:
+        if call.role == "extract":
+            return SECOND if refs(call) == ("#3",) else facts
+        assert isinstance(call.inputs, ReconcileInputs)
+        return decided({"fact": "n1", "op": op, "id": "m1"} if len(call.inputs.facts) == 1 else {})
+
+    memory, asked = build(method(BUILDER, chunk_tokens=MIRA_CHUNKS), MIRA, script)
+    assert isinstance(asks := asked[-1].inputs, ReconcileInputs)
+    assert "m1" not in {known.id for known in asks.memories}
+    assert "Quartz 0 lies on shelf 0 (#1)" in {text for _, text in said(memory)}
+    assert memory.stats["unknown_ids"] == 1
 
 
 def test_where_nothing_is_near_nothing_is_asked() -> None:
