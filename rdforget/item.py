@@ -25,6 +25,7 @@ from rdforget.records import (
     Switches,
     Task,
     Trace,
+    Usage,
 )
 from rdforget.scoring.metrics import excluded, score
 from rdforget.view.curate import lexical_fallback
@@ -79,6 +80,7 @@ class Ledger:
 
     def __init__(self, backend: Backend, desk: Desk) -> None:
         self.calls: list[CallRecord] = []
+        self.unanswered: list[CallRecord] = []
         self._backend = backend
         self._desk = desk
 
@@ -90,9 +92,12 @@ class Ledger:
                 reply = await self._backend.answer(call)
             except CallError as error:
                 error.stage = call.role
+                self.unanswered.append(
+                    CallRecord(call.role, call.key, "", error.kind, Usage(), {}, attempts=error.attempts)
+                )
                 raise
             self._desk.on_reply(call, reply)
-        self.calls.append(CallRecord(call.role, call.key, reply.model, reply.finish_reason, reply.usage, reply.params))
+        self.calls.append(reply.record(call.role, call.key))
         return reply
 
 
@@ -156,7 +161,11 @@ async def run_item(task: Task, setup: Setup, ledger: Ledger, judge_ledger: Ledge
         record = replace(record, failure=Failure("internal", stage, f"{type(error).__name__}: {error}"))
     if record.failure and not record.scores:
         record = replace(record, scores=excluded(setup.metrics, task.gold))
-    return replace(record, calls=(*ledger.calls, *judge_ledger.calls))
+    return replace(
+        record,
+        calls=(*ledger.calls, *judge_ledger.calls),
+        unanswered=(*ledger.unanswered, *judge_ledger.unanswered),
+    )
 
 
 async def view_of(memory: Memory, history: History, query: Query, setup: Setup, ledger: Ledger) -> Trace:

@@ -211,15 +211,25 @@ class Protocol:
     fallback_lines: int = 20
     chunk_tokens: int | None = None
     """Source chunk target; None curates the whole history in one call."""
+    chunk_limit: int | None = None
+    """Most that a chunk may have, whatever the target, for a model with a small window."""
     cross_chunk: Literal["keep", "demote"] = "keep"
     """Whether an active item of a later chunk supersedes an active one of an earlier chunk in its slot;
     the paper's letter has no such rule."""
+    supersession: Literal["model", "order"] = "model"
+    """Who says what was replaced: the curating model, or code too, by the order of the active items in a slot, for
+    models that cannot."""
     curate_cap: int = 4_096
     curate_cap_general: int = 8_192
     """Curation output cap of -QC, "larger" in the paper: the only larger cap that it names."""
     select_cap: int = 256
     answer_cap: int = 256
     judge_cap: int = 256
+
+    def chunk_target(self, own: int | None = None, default: int | None = None) -> int | None:
+        """Source tokens of a chunk: the method's own target, else the suite's, else a default, under the limit."""
+        target = own or self.chunk_tokens or default
+        return min(target or self.chunk_limit, self.chunk_limit) if self.chunk_limit else target
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +242,8 @@ class Usage:
     completion: int = 0
     reasoning: int = 0
     """Part of `completion` spent on thinking."""
+    uncounted: int = 0
+    """Calls in it of which the provider does not tell all: where there are any, the figures are lower bounds."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -239,7 +251,23 @@ class Usage:
             self.cached + other.cached,
             self.completion + other.completion,
             self.reasoning + other.reasoning,
+            self.uncounted + other.uncounted,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The requests that one call took."""
+
+    sent: int = 1
+    limited: int = 0
+    """How many of them were answered 429."""
+    lost: Usage | None = None
+    """Tokens of replies that could not be used, where the provider counts them."""
+
+    def __add__(self, other: Attempts) -> Attempts:
+        lost = self.lost + other.lost if self.lost and other.lost else self.lost or other.lost
+        return Attempts(self.sent + other.sent, self.limited + other.limited, lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +281,9 @@ class CallRecord:
     usage: Usage
     params: Mapping[str, Any]
     """Parameters as sent, without key and messages."""
+    source: Literal["asked", "cache"] = "asked"
+    """Whether this run asked, or was served what another had been answered; only the first costs it anything."""
+    attempts: Attempts = field(default_factory=Attempts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +330,8 @@ class Record:
     scores: tuple[Score, ...] = ()
     calls: tuple[CallRecord, ...] = ()
     failure: Failure | None = None
+    unanswered: tuple[CallRecord, ...] = ()
+    """Calls that brought no reply, each with its failure's kind as `finish_reason`."""
 
     @property
     def completed(self) -> bool:

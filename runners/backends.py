@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from rdforget.models import embedded
 from rdforget.models.base import Backend
-from rdforget.models.litellm_client import LiteLLM, ModelConfig, missing_key
+from rdforget.models.gguf import TIMEOUT, Gguf, GgufConfig, missing_runtime, runtime
+from rdforget.models.gguf_file import Weights, weights
+from rdforget.models.litellm_client import LiteLLM
+from rdforget.models.parameters import ModelConfig, Prices, missing_key
 from rdforget.models.rules import Rules
 from rdforget.plugins import nearest
 from rdforget.reader import reader_digest
-from runners.config import RulesConfig, model_configs
+from runners.config import GgufEntry, RulesConfig, model_configs
 from runners.errors import UserError
+from runners.prices import listed_prices
 
 _KEYS = {
     "anthropic": "ANTHROPIC_API_KEY",
@@ -30,17 +36,26 @@ _KEYS = {
     "xai": "XAI_API_KEY",
 }
 """Variables of keys by litellm's provider prefix, so that a key that is missing is said before any work."""
+_NOT_SEMANTIC = {"timeout", "deadline", "attempts", "prices", "cache_marks", "label", "path", "threads"}
+_IN_PROTOCOL = {"window", "reply_limit", "supersession"}
+"""Settings of a model that shape the protocol, where they are recorded."""
+_GGUF = "gguf:"
 _OPENAI_BASES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 
 def model_config(name: str, api_base: str | None = None) -> RulesConfig | ModelConfig:
-    """A named model of configs/models.yaml, or any litellm string `provider/model`."""
+    """A named model of configs/models.yaml, any model file as `gguf:PATH`, or any litellm string `provider/model`."""
     named = model_configs().get(name)
     if isinstance(named, RulesConfig):
         return named
+    if isinstance(named, GgufEntry):
+        return _gguf(name, named)
+    if name.startswith(_GGUF):
+        path = Path(name.removeprefix(_GGUF)).expanduser()
+        return _gguf(name, GgufEntry(backend="gguf", label=path.stem, path=path))
     if named is None and "/" not in name:
         message = nearest("model", name, model_configs())
-        raise UserError(f"{message}; a litellm string has the form provider/model")
+        raise UserError(f"{message}; a model file has the form gguf:PATH, a litellm string provider/model")
     provider = name.partition("/")[0]
     client = named.client if named else ModelConfig(name=name, model=name, key_env=_KEYS.get(provider))
     if api_base:
@@ -48,22 +63,61 @@ def model_config(name: str, api_base: str | None = None) -> RulesConfig | ModelC
         return replace(client, api_base=api_base, key_env=named.client.key_env if named else None)
     if client.model.startswith("openai/") and not client.api_base:
         # litellm would follow these by itself, and nothing would tell which endpoint was measured.
-        return replace(client, api_base=next((os.environ[v] for v in _OPENAI_BASES if os.environ.get(v)), None))
-    return client
+        client = replace(client, api_base=next((os.environ[v] for v in _OPENAI_BASES if os.environ.get(v)), None))
+    if client.api_base or client.prices:  # what another server charges, litellm's table does not say
+        return client
+    return replace(client, prices=listed_prices(client.model))
 
 
 def semantic(config: RulesConfig | ModelConfig) -> dict[str, Any]:
     """The part of a model's settings that shapes replies. It names the key's variable, never the key."""
     data: dict[str, Any] = TypeAdapter(type(config)).dump_python(config, mode="json")
-    data = {name: value for name, value in data.items() if name not in ("timeout", "attempts", "prices", "label")}
+    data = {name: value for name, value in data.items() if name not in _NOT_SEMANTIC | _IN_PROTOCOL}
+    if isinstance(config, GgufConfig):  # what it is called may hold a path; replies hang on the window too
+        return data | {"name": config.model, "window": config.window}
     return data | {"reader": reader_digest()} if isinstance(config, RulesConfig) else data
 
 
-def make_backend(name: str, api_base: str | None = None) -> Backend:
-    """The backend of a model; a missing key is one clear line before any work."""
+def unready(config: RulesConfig | ModelConfig) -> str | None:
+    """What to tell a user before the model can be asked; None where it can."""
+    if isinstance(config, RulesConfig):
+        return None
+    return missing_runtime(config) if isinstance(config, GgufConfig) else missing_key(config)
+
+
+def make_backend(name: str, api_base: str | None = None, timeout: float | None = None) -> Backend:
+    """The backend of a model; a missing key is one clear line before any work.
+
+    `timeout` stands in for the model's own; its deadline leaves room for one attempt at least.
+    """
     config = model_config(name, api_base)
     if isinstance(config, RulesConfig):
         return Rules()
-    if problem := missing_key(config):
+    if problem := unready(config):
         raise UserError(problem)
-    return LiteLLM(config)
+    if timeout:
+        config = replace(config, timeout=timeout, deadline=max(config.deadline, timeout))
+    return Gguf(config) if isinstance(config, GgufConfig) else LiteLLM(config)
+
+
+def _gguf(name: str, entry: GgufEntry) -> GgufConfig:
+    """A model file as it is called. The weights of the package are known where they are not installed."""
+    path = entry.path or embedded.weights_file()
+    expected = None if entry.path else embedded.SHA256
+    found = weights(path) if path else Weights(Path(embedded.FILE), embedded.SHA256, embedded.WINDOW)
+    if expected and found.sha256 != expected:
+        raise UserError(f"{path} has the sha256 {found.sha256}, not {expected}: reinstall {embedded.PACKAGE}")
+    return GgufConfig(
+        name=name,
+        model=f"{_GGUF}{found.path.name}",
+        structured="json_schema",
+        timeout=entry.timeout or TIMEOUT,
+        prices=Prices(input=0.0, output=0.0),
+        window=min(entry.window, found.window),
+        reply_limit=entry.reply_limit,
+        supersession=entry.supersession,
+        path=path,
+        sha256=found.sha256,
+        runtime=runtime(),
+        threads=entry.threads,
+    )

@@ -11,7 +11,22 @@ import sys
 import typer
 
 from rdforget.errors import MendableError
-from runners.commands import compare, data, lists, rejudge, run, show, sweep, tables
+from runners.commands import (
+    cache,
+    compare,
+    data,
+    dilution,
+    funnel,
+    lists,
+    memory,
+    memory_admin,
+    rejudge,
+    run,
+    show,
+    simulate,
+    sweep,
+    tables,
+)
 from runners.errors import Exit, UserError
 
 app = typer.Typer(
@@ -27,6 +42,7 @@ app.command("sweep")(sweep.sweep)
 app.command("rejudge")(rejudge.rejudge)
 app.command("show")(show.show)
 app.command("compare")(compare.compare)
+app.command("funnel")(funnel.funnel)
 app.command("tables")(tables.tables)
 app.command("suites")(lists.suites)
 app.command("models")(lists.models)
@@ -41,6 +57,38 @@ files.command("list")(data.overview)
 files.command("check")(data.check)
 files.command("fetch")(data.fetch)
 app.add_typer(files, name="data")
+
+replies = typer.Typer(
+    help="The cache of replies, which every run may use: count, clear, export and import it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+replies.command("stats")(cache.stats)
+replies.command("clear")(cache.clear)
+replies.command("export")(cache.export)
+replies.command("import")(cache.take_in)
+app.add_typer(replies, name="cache")
+
+memories = typer.Typer(
+    help="A persistent memory store: add and find memories, keep their history, forget and erase them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+memories.command("add")(memory.add)
+memories.command("chat")(memory.chat)
+memories.command("search")(memory.search)
+memories.command("history")(memory.history)
+memories.command("expire")(memory.expire)
+memories.command("stats")(memory.stats)
+memories.command("erase")(memory_admin.erase)
+memories.command("delete-chat")(memory_admin.delete_chat)
+memories.command("export")(memory_admin.export)
+memories.command("import")(memory_admin.take_in)
+memories.command("verify")(memory_admin.verify)
+memories.command("simulate")(simulate.simulate)
+memories.command("dilution")(dilution.dilution)
+memories.command("serve")(memory_admin.serve)
+app.add_typer(memories, name="memory")
 
 
 def main() -> None:

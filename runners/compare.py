@@ -80,7 +80,7 @@ def compare(a: Path, b: Path, metric: str | None = None) -> Comparison:
     UserError where data, questions, scorers or judges differ, where the metric is not in both runs, or where they
     completed no question in common.
     """
-    manifests = _manifest(a), _manifest(b)
+    manifests = manifest_of(a), manifest_of(b)
     records = list(read_records(a)), list(read_records(b))
     settings = _settings(manifests[0], records[0]), _settings(manifests[1], records[1])
     _refuse(unlike_data(*settings))
@@ -154,7 +154,7 @@ def show(comparison: Comparison) -> None:
         print_table(headings, rows_of_flips, left=set(headings) - {"A", "B"})
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def manifest_of(folder: Path) -> dict[str, Any]:
     try:
         return manifest.read(folder)
     except (OSError, ValueError) as error:

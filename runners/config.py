@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from rdforget.models.litellm_client import ModelConfig
+from rdforget.models.parameters import ModelConfig
 from rdforget.plugins import nearest
 from rdforget.records import SWITCHES, Protocol
 from runners.errors import UserError
@@ -45,7 +45,22 @@ class LiteLLMConfig(_Strict):
     client: ModelConfig
 
 
-ModelEntry = Annotated[RulesConfig | LiteLLMConfig, Field(discriminator="backend")]
+class GgufEntry(_Strict):
+    """A model file run in this process; `rdforget.models.gguf.GgufConfig` is what becomes of it."""
+
+    backend: Literal["gguf"]
+    label: str
+    path: Path | None = None
+    """None: the weights that install with the extra `embedded`."""
+    window: Annotated[int, Field(gt=0)] = 8_192
+    """Most tokens of the model's own window that are used: memory and time grow with it."""
+    reply_limit: Annotated[int, Field(gt=0)] | None = None
+    supersession: Literal["model", "order"] = "order"
+    threads: Annotated[int, Field(gt=0)] | None = None
+    timeout: Annotated[float, Field(gt=0)] | None = None
+
+
+ModelEntry = Annotated[RulesConfig | LiteLLMConfig | GgufEntry, Field(discriminator="backend")]
 
 
 class SweepConfig(_Strict):
@@ -86,7 +101,7 @@ def method_configs() -> Mapping[str, MethodConfig]:
 
 
 @cache
-def model_configs() -> Mapping[str, RulesConfig | LiteLLMConfig]:
+def model_configs() -> Mapping[str, RulesConfig | LiteLLMConfig | GgufEntry]:
     """The named models; keys of ModelConfig stand beside `backend` and `label` in the file."""
     path = config_dir() / "models.yaml"
     raw = _read(path)
@@ -95,8 +110,8 @@ def model_configs() -> Mapping[str, RulesConfig | LiteLLMConfig]:
         if isinstance(entry, dict) and entry.get("backend") == "litellm":
             client = {"name": name} | {key: entry.pop(key) for key in list(entry) if key in client_keys}
             raw[name] = {**entry, "client": client}
-    found: dict[str, RulesConfig | LiteLLMConfig] = _validate(
-        path, raw, dict[str, ModelEntry], {"backend", "label", *client_keys}
+    found: dict[str, RulesConfig | LiteLLMConfig | GgufEntry] = _validate(
+        path, raw, dict[str, ModelEntry], {"backend", "label", *client_keys, *GgufEntry.model_fields}
     )
     return found
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from rdforget.models.gate import traffic
 from rdforget.records import Record
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co"}
@@ -71,7 +74,7 @@ def _without(values: Sequence[str], at: int) -> tuple[str, ...]:
 class Silent:
     """The watcher of `--quiet`, `--json` and pipes."""
 
-    def begin(self, label: str, total: int) -> None: ...
+    def begin(self, label: str, total: int, done: Collection[Record] = ()) -> None: ...
 
     def started(self) -> None: ...
 
@@ -79,33 +82,57 @@ class Silent:
 
 
 class Live:
-    """One line a run: done, accuracy so far, in flight, failures, time to go."""
+    """One line a run: done, accuracy so far, in flight, failures, retries, rate limits, time to go."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
         self._progress = progress
+        self._clock = clock
 
-    def begin(self, label: str, total: int) -> None:
-        self._values: list[float] = []
-        self._flying = self._failed = 0
-        self._task = self._progress.add_task(label, total=total, state="")
+    def begin(self, label: str, total: int, done: Collection[Record] = ()) -> None:
+        self._sum = 0.0
+        self._scored = self._flying = self._failed = self._finished = 0
+        self._total = total - len(done)
+        self._began, self._before = self._clock(), traffic()
+        for record in done:
+            self._count(record)
+        self._task = self._progress.add_task(label, total=total, completed=len(done), state=self.state)
 
     def started(self) -> None:
         self._flying += 1
-        self._show()
 
     def finished(self, record: Record) -> None:
         self._flying -= 1
+        self._finished += 1
+        self._count(record)
+        self._progress.advance(self._task)
+
+    def state(self) -> str:
+        """What stands behind the bar; asked for at every refresh, since retries happen while nothing ends."""
+        accuracy = f"{100 * self._sum / self._scored:.1f} %" if self._scored else "-"
+        now = traffic() - self._before
+        return (
+            f"accuracy {accuracy}, {self._flying} in flight, {self._failed} failed, {now.retries} retries, "
+            f"{now.limited} 429s, {self._left()} left"
+        )
+
+    def _count(self, record: Record) -> None:
         if record.completed and record.scores:
-            self._values.append(record.scores[0].value or 0.0)
+            self._sum += record.scores[0].value or 0.0
+            self._scored += 1
         else:
             self._failed += 1
-        self._progress.advance(self._task)
-        self._show()
 
-    def _show(self) -> None:
-        accuracy = f"{100 * sum(self._values) / len(self._values):.1f} %" if self._values else "-"
-        state = f"accuracy {accuracy}, {self._flying} in flight, {self._failed} failed"
-        self._progress.update(self._task, state=state)
+    def _left(self) -> str:
+        """Time to go at the mean pace of this session: what was done before took none of it."""
+        if not self._finished:
+            return "-"
+        seconds = (self._clock() - self._began) / self._finished * (self._total - self._finished)
+        return str(timedelta(seconds=round(seconds)))
+
+
+class _State(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["state"]())
 
 
 @contextmanager
@@ -119,8 +146,7 @@ def watching(quiet: bool) -> Iterator[Silent | Live]:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-        TimeRemainingColumn(),
+        _State(),
     )
     with Progress(*columns, console=console) as progress:
         yield Live(progress)

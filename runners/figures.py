@@ -7,7 +7,7 @@ no mark is told by its colour alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,11 +47,16 @@ _METADATA: Mapping[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"D
 
 def draw(runs: Sequence[Measured], compared: Sequence[Compared], against: str, folder: Path) -> list[Path]:
     """Every figure that the runs have the data of; the files written. UserError where the folder takes none."""
+    return save(_figures(runs, compared, against), folder)
+
+
+def save(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
+    """Figures by name as PNG and SVG, in one style if they are made as they are asked for; the files written."""
     files = []
     # From the defaults: a reader's own matplotlibrc must not change the bytes.
     style: dict[Any, Any] = {key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"}
     with matplotlib.rc_context({**style, **_STYLE}):
-        for name, figure in _figures(runs, compared, against):
+        for name, figure in figures:
             for kind, metadata in _METADATA.items():
                 files.append(folder / f"{name}.{kind}")
                 try:

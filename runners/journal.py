@@ -11,10 +11,10 @@ import json
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import TypeAdapter
 
@@ -108,6 +108,12 @@ class Journal:
             ),
         )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         # A finished run is one file to copy, and reading it leaves nothing beside it.
         with suppress(sqlite3.OperationalError):  # somebody else is reading it
@@ -120,11 +126,9 @@ def read_records(folder: Path) -> Iterator[Record]:
     return (record for _, record in read_numbered(folder))
 
 
-def read_numbered(folder: Path, *, rejudged: bool = True) -> Iterator[tuple[int, Record]]:
-    """The records with their positions in the suite; of several attempts the last.
-
-    `rejudged` adds the scores of judges that came later.
-    """
+def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
+    """The records with their positions in the suite, with the scores of judges that came later; of several attempts
+    the last."""
     with _reading(folder) as db:
         memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
         later: defaultdict[int, list[Any]] = defaultdict(list)
@@ -134,16 +138,76 @@ def read_numbered(folder: Path, *, rejudged: bool = True) -> Iterator[tuple[int,
         last = "SELECT ordinal, content, max(attempt) FROM records GROUP BY ordinal ORDER BY ordinal"
         for ordinal, text, _ in db.execute(last):
             content = json.loads(text)
-            content["scores"] += later[ordinal] if rejudged else []
+            content["scores"] += later[ordinal]
             if content["trace"]:
                 content["trace"]["memory"] = memories[content["trace"]["memory"]]
             yield ordinal, _RECORD.validate_python(content)
 
 
-def read_replies(folder: Path) -> dict[str, Reply]:
-    """Every reply that was kept, by the key of its call; of several the last."""
+def read_outcomes(folder: Path) -> dict[int, Record]:
+    """The records by their positions without gold, trace and calls: all that going on with a run needs, and fast."""
+    parts = ", ".join(f"json_extract(content, '$.{name}')" for name in ("query", "scores", "failure"))
+    outcomes = {}
     with _reading(folder) as db:
-        return {key: _REPLY.validate_json(text) for key, text in db.execute("SELECT key, content FROM replies")}
+        last = f"SELECT ordinal, {parts}, max(attempt) FROM records GROUP BY ordinal ORDER BY ordinal"
+        for ordinal, query, scores, failure, _ in db.execute(last):
+            record = {"query": json.loads(query), "gold": {}, "scores": json.loads(scores)}
+            record["failure"] = json.loads(failure) if failure else None
+            outcomes[ordinal] = _RECORD.validate_python(record)
+    return outcomes
+
+
+def read_calls_of(folder: Path, ordinals: Iterable[int]) -> Iterator[CallRecord]:
+    """The calls of questions, of several attempts those of the last."""
+    last = "SELECT json_extract(content, '$.calls') FROM records WHERE ordinal = ? ORDER BY attempt DESC LIMIT 1"
+    with _reading(folder) as db:
+        for ordinal in ordinals:
+            for (calls,) in db.execute(last, (ordinal,)):
+                yield from _CALLS.validate_json(calls)
+
+
+class Replies(Mapping[str, Reply]):
+    """Replies by the key of their call, each read when it is wanted."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def __getitem__(self, key: str) -> Reply:
+        return _REPLY.validate_json(self._texts[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+def read_replies(folder: Path, *, judge: str | None = None, but: Container[str] = ()) -> Replies:
+    """The replies that were kept, or those of a later judge; of several to a call the last.
+
+    Keys in `but` are left out.
+    """
+    later = "SELECT key, content FROM rejudge_replies WHERE judge = ? ORDER BY id"
+    query, values = (later, (judge,)) if judge is not None else ("SELECT key, content FROM replies ORDER BY id", ())
+    with _reading(folder) as db:
+        return Replies({key: text for key, text in db.execute(query, values) if key not in but})
+
+
+def read_roles(folder: Path) -> Iterator[tuple[str, str, Reply]]:
+    """Role and key of every call with its reply, in the order in which they came; of several replies the last."""
+    last = "SELECT role, key, content FROM replies WHERE id IN (SELECT max(id) FROM replies GROUP BY key) ORDER BY id"
+    with _reading(folder) as db:
+        for role, key, text in db.execute(last):
+            yield role, key, _REPLY.validate_json(text)
+
+
+def read_calls(folder: Path) -> tuple[list[CallRecord], list[CallRecord]]:
+    """What all sessions of a run asked: the calls that were answered, and those that were not."""
+    with _reading(folder) as db:
+        replies = db.execute("SELECT role, key, content FROM replies ORDER BY id")
+        answered = [_REPLY.validate_json(text).record(role, key) for role, key, text in replies]
+        records = (json.loads(text) for (text,) in db.execute("SELECT content FROM records"))
+        return answered, [one for record in records for one in _CALLS.validate_python(record.get("unanswered", ()))]
 
 
 def read_builds(folder: Path) -> dict[str, tuple[CallRecord, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -51,7 +52,7 @@ def markdown(sheets: Iterable[Sheet]) -> str:
     """GitHub's Markdown, sheet after sheet."""
 
     def shown(box: Box) -> str:
-        lines = [line.replace("|", r"\|") for line in box.lines]
+        lines = [escape(line, quote=False).replace("|", r"\|") for line in box.lines]  # a model's HTML is text
         return "<br>".join([f"**{lines[0]}**", *lines[1:]] if box.strong else lines)
 
     parts = []

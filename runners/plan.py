@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from rdforget.calls.base import Call, Reply
 from rdforget.item import Builds, Desk, Ledger, run_item
-from rdforget.models.litellm_client import ModelConfig
+from rdforget.models.parameters import ModelConfig
 from rdforget.models.rules import Rules
 from rdforget.records import Usage
 from rdforget.scoring.metrics import JUDGED
-from rdforget.tokens import count_tokens
 from runners.backends import model_config
 from runners.engine import Run, RunSpec
+from runners.limits import prompt_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,7 @@ def plan(run: Run) -> list[Stage]:
     calls: dict[str, list[tuple[int, int]]] = {}
 
     def note(call: Call, reply: Reply) -> None:
-        prompt = sum(count_tokens(line + "\n") for message in call.messages for line in message.content.splitlines())
-        calls.setdefault(call.role, []).append((prompt, call.max_output_tokens))
+        calls.setdefault(call.role, []).append((prompt_tokens(call), call.max_output_tokens))
 
     asyncio.run(_ask_nobody(run, Desk(note, lambda history, built: None)))
     stages = []

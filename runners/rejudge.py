@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,36 +15,50 @@ from pydantic import TypeAdapter
 
 from rdforget.calls.base import prompts_digest
 from rdforget.item import Desk, Ledger
-from rdforget.models.base import Backend
 from rdforget.records import Protocol, Record
 from rdforget.scoring.metrics import JUDGED, score
 from runners import manifest
-from runners.backends import make_backend
+from runners.backends import make_backend, model_config, semantic
 from runners.engine import Watcher
 from runners.errors import UserError
-from runners.journal import Journal, read_numbered, read_records
+from runners.halt import Halt
+from runners.journal import Journal, read_numbered, read_records, read_replies
+from runners.means import Limits, Means, Way, opened, way_to
 from runners.pool import in_parallel
-from runners.runs import Limits, Result, exit_code
+from runners.runs import Result, exit_code
 from runners.tables import Outcome, cells_of, summary_of, write_tables
 
 
 def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watcher: Watcher) -> Result:
     """Add a metric `judge[NAME]` (or `rubric[NAME]`) to a run; its own scores stay beside it.
 
-    A second round with the same judge is `judge[NAME#2]`. Raises UserError where no answer is stored.
+    A further round with the same judge is `judge[NAME#2]` and asks anew; a round that was cut short is gone on with.
+    Raises UserError where no answer is stored.
     """
     began = time.monotonic()
-    backend = make_backend(judge, api_base)
+    backend, config = make_backend(judge, api_base, limits.timeout), model_config(judge, api_base)
     settings = manifest.read(folder)["settings"]
     records = list(read_numbered(folder))
     if not any(record.answer for _, record in records):
         raise UserError(f"{folder} holds no answer to judge: run it first")
-    label = _label(judge, records)
-    journal = Journal(folder)
-    try:
-        asyncio.run(_judge_all(records, settings, backend, label, journal, limits.workers, watcher))
-    finally:
-        journal.close()
+    turn = _round(judge, records)
+    label = _label(judge, turn)
+    # The run's own verdicts are a first round, where this judge gave them.
+    own = semantic(config) == (settings["judge"] or settings["model"]) and bool(JUDGED & set(settings["metrics"]))
+    with opened(limits.cache, [config]) as cache, Journal(folder) as journal:
+        desk = Desk(
+            partial(journal.add_rejudge_reply, label),
+            journal.add_build,
+            read_replies(folder, judge=label),
+            repeat=turn + own,
+        )
+        halt = Halt()
+        way = way_to(backend, config, desk, Means(cache), halt)
+        todo = [(ordinal, record) for ordinal, record in records if record.answer and not _judged(record, label)]
+        watcher.begin(f"judged by {label}", len(todo))
+        asyncio.run(_judge_all(todo, settings, way, halt, label, journal, limits.workers, watcher))
+    if halt.reason:
+        raise halt.reason
     judged = list(read_records(folder))
     outcome = Outcome(cells_of(judged, settings, manifest.read(folder)["spec"]["model"]), summary_of(judged))
     write_tables(folder, [outcome], name=f"table-{label.replace('/', '-')}")
@@ -51,9 +66,10 @@ def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watc
 
 
 async def _judge_all(
-    records: list[tuple[int, Record]],
+    todo: list[tuple[int, Record]],
     settings: Mapping[str, Any],
-    backend: Backend,
+    way: Way,
+    halt: Halt,
     label: str,
     journal: Journal,
     workers: int,
@@ -61,28 +77,34 @@ async def _judge_all(
 ) -> None:
     metrics = tuple(metric for metric in settings["metrics"] if metric in JUDGED) or ("judge",)
     protocol = TypeAdapter(Protocol).validate_python(settings["protocol"])
-    answered = [(ordinal, record) for ordinal, record in records if record.answer]
-    watcher.begin(f"judged by {label}", len(answered))
-
-    desk = Desk(partial(journal.add_rejudge_reply, label), journal.add_build)
 
     async def work(piece: tuple[int, Record]) -> None:
         ordinal, record = piece
         watcher.started()
         assert record.answer is not None
-        ledger = Ledger(backend, desk)
+        ledger = Ledger(way.backend, way.desk)
         scores = await score(metrics, record.query, record.gold, record.answer.text, ledger, protocol)
+        if halt.reason:
+            return
         named = tuple(replace(one, metric=f"{one.metric}[{label}]") for one in scores)
         journal.add_rejudged(ordinal, label, prompts_digest(), named, tuple(ledger.calls))
         watcher.finished(replace(record, scores=named))
 
     try:
-        await in_parallel(iter(answered), work, workers)
+        await in_parallel(iter(todo), work, workers)
     finally:
-        await backend.close()
+        await way.backend.close()
 
 
-def _label(judge: str, records: list[tuple[int, Record]]) -> str:
-    taken = {one.metric.partition("[")[2].rstrip("]") for _, record in records for one in record.scores}
-    names = [judge, *(f"{judge}#{number}" for number in range(2, len(taken) + 3))]
-    return next(name for name in names if name not in taken)
+def _round(judge: str, records: list[tuple[int, Record]]) -> int:
+    """The number from 0 of the first round that lacks an answer that there is."""
+    answered = [record for _, record in records if record.answer]
+    return next(n for n in itertools.count() if not all(_judged(record, _label(judge, n)) for record in answered))
+
+
+def _label(judge: str, turn: int) -> str:
+    return f"{judge}#{turn + 1}" if turn else judge
+
+
+def _judged(record: Record, label: str) -> bool:
+    return any(one.metric.endswith(f"[{label}]") for one in record.scores)

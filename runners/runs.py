@@ -6,7 +6,7 @@ import itertools
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -19,20 +19,13 @@ from rdforget.records import Record
 from rdforget.suites.base import Suite
 from runners import manifest
 from runners.config import SweepConfig
+from runners.costs import Cost, costs_in, merged, payload, write_costs
 from runners.engine import Run, RunSpec, Watcher, begin, execute, new_folder, prepare, safe_name
 from runners.errors import Exit, UserError
 from runners.journal import FILE as JOURNAL
 from runners.journal import read_records
+from runners.means import Limits, Means, count_spent, given
 from runners.tables import Cell, Outcome, cells_of, summary_of, write_tables
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How a run is run, not what it measures."""
-
-    workers: int = 8
-    max_error_rate: float = 0.2
-    """Share of failed items above which a result is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +37,8 @@ class Result:
     outcomes: list[Outcome]
     code: Exit
     notes: list[str]
+    costs: list[Cost] = field(default_factory=list)
+    """Of language models, all sessions together."""
 
     def payload(self) -> dict[str, Any]:
         """What `--json` prints."""
@@ -54,16 +49,18 @@ class Result:
             "invalid": self.code is Exit.ABORTED,
             "cells": [asdict(cell) for outcome in self.outcomes for cell in outcome.cells],
             "summaries": [asdict(outcome.summary) for outcome in self.outcomes],
+            "costs": payload(self.costs),
             "notes": self.notes,
         }
 
 
 def run_one(spec: RunSpec, data_dir: Path | None, out: Path, limits: Limits, watcher: Watcher) -> Result:
     """`rdf run`: one cell in one folder under `out`."""
-    run = prepare(spec, data_dir)
-    folder = new_folder(out, _label(spec))
-    begin(run, folder, limits.workers)
-    return _execute(run, folder, limits, watcher)
+    run = prepare(spec, data_dir, timeout=limits.timeout)
+    with given(limits, [run]) as means:
+        folder = new_folder(out, _label(spec))
+        begin(run, folder, limits.workers)
+        return _execute(run, folder, limits, watcher, means)
 
 
 def resume_one(
@@ -73,18 +70,21 @@ def resume_one(
 
     UserError names the fields of what is measured that differ; then nothing is asked or written.
     """
-    run = prepare(spec_of(folder, changes), data_dir)
+    run = prepare(spec_of(folder, changes), data_dir, timeout=limits.timeout)
     _same(folder, run)
-    return _execute(run, folder, limits, watcher)
+    with given(limits, [run]) as means:
+        count_spent(means, run, folder)
+        return _execute(run, folder, limits, watcher, means)
 
 
 def repeat_one(folder: Path, data_dir: Path | None, out: Path, limits: Limits, watcher: Watcher) -> Result:
     """`rdf run --from-manifest`: the same measurement in a new folder; UserError where it is not the same any more."""
-    run = prepare(spec_of(folder), data_dir)
+    run = prepare(spec_of(folder), data_dir, timeout=limits.timeout)
     _same(folder, run)
-    target = new_folder(out, _label(run.spec))
-    begin(run, target, limits.workers)
-    return _execute(run, target, limits, watcher)
+    with given(limits, [run]) as means:
+        target = new_folder(out, _label(run.spec))
+        begin(run, target, limits.workers)
+        return _execute(run, target, limits, watcher, means)
 
 
 def spec_of(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> RunSpec:
@@ -119,32 +119,30 @@ def run_sweep(
     is made. The table is written after every run and says what is missing until the sweep has ended.
     """
     began = time.monotonic()
-    runs = prepare_all(blocks, data_dir)
-    fingerprint = manifest.fingerprint({"runs": [run.settings for run in runs]})
-    folder = _unfinished(out, name, fingerprint)
-    if not folder:
-        folder = new_folder(out, name)
-        manifest.write(
-            folder,
-            {
-                "id": folder.name,
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "sweep": [block.model_dump(mode="json") for block in blocks],
-                "fingerprint": fingerprint,
-                "environment": manifest.environment(),
-            },
-        )
-    outcomes = [_outcome(run, []) for run in runs]
-    codes = [Exit.DONE]
-    for number, run in enumerate(runs):
-        cell = _cell_folder(folder, number, run)
-        cell.mkdir(exist_ok=True)
-        if not (cell / manifest.FILE).is_file():
-            begin(run, cell, limits.workers)
-        result = _execute(run, cell, limits, watcher)
-        outcomes[number] = result.outcomes[0]
-        codes.append(result.code)
-        write_tables(folder, outcomes)
+    runs = prepare_all(blocks, data_dir, timeout=limits.timeout)
+    with given(limits, runs) as means:
+        folder = _sweep_folder(name, blocks, runs, out)
+        cells = [_cell_folder(folder, number, run) for number, run in enumerate(runs)]
+        for run, cell in zip(runs, cells, strict=True):
+            count_spent(means, run, cell)
+        outcomes = [_outcome(run, []) for run in runs]
+        codes = [Exit.DONE]
+        costs: list[Cost] = []
+        for number, (run, cell) in enumerate(zip(runs, cells, strict=True)):
+            cell.mkdir(exist_ok=True)
+            if not (cell / manifest.FILE).is_file():
+                begin(run, cell, limits.workers)
+            try:
+                result = _execute(run, cell, limits, watcher, means)
+            except UserError:
+                outcomes[number] = _outcome(run, list(read_records(cell)))
+                write_tables(folder, outcomes)
+                raise
+            outcomes[number] = result.outcomes[0]
+            codes.append(result.code)
+            write_tables(folder, outcomes)
+            costs = merged([*costs, *result.costs])
+            write_costs(folder, costs)
     if max(codes) is Exit.DONE:
         manifest.write(folder, {**manifest.read(folder), "ended": True})
     return Result(
@@ -153,15 +151,37 @@ def run_sweep(
         outcomes=outcomes,
         code=max(codes),
         notes=list(dict.fromkeys(note for run in runs for note in run.suite.notes)),
+        costs=costs,
     )
 
 
-def prepare_all(blocks: Sequence[SweepConfig], data_dir: Path | None, *, ask: bool = True) -> list[Run]:
+def _sweep_folder(name: str, blocks: Sequence[SweepConfig], runs: Sequence[Run], out: Path) -> Path:
+    """The folder of the same sweep that has not ended, or a new one."""
+    fingerprint = manifest.fingerprint({"runs": [run.settings for run in runs]})
+    if unfinished := _unfinished(out, name, fingerprint):
+        return unfinished
+    folder = new_folder(out, name)
+    manifest.write(
+        folder,
+        {
+            "id": folder.name,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "sweep": [block.model_dump(mode="json") for block in blocks],
+            "fingerprint": fingerprint,
+            "environment": manifest.environment(),
+        },
+    )
+    return folder
+
+
+def prepare_all(
+    blocks: Sequence[SweepConfig], data_dir: Path | None, *, ask: bool = True, timeout: float | None = None
+) -> list[Run]:
     """The runs of a sweep, each suite loaded once."""
     suites: dict[str, Suite] = {}
     runs = []
     for spec in sweep_specs(blocks):
-        runs.append(prepare(spec, data_dir, suites.get(spec.suite), ask=ask))
+        runs.append(prepare(spec, data_dir, suites.get(spec.suite), ask=ask, timeout=timeout))
         suites[spec.suite] = runs[-1].suite
     return runs
 
@@ -226,19 +246,23 @@ def _outcome(run: Run, records: list[Record], limits: Limits | None = None) -> O
     return Outcome(cells, summary_of(records), invalid)
 
 
-def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher) -> Result:
+def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher, means: Means) -> Result:
     began = time.monotonic()
     try:
-        execute(run, folder, workers=limits.workers, watcher=watcher)
+        execute(run, folder, workers=limits.workers, watcher=watcher, means=means)
     finally:
-        outcome = _outcome(run, list(read_records(folder)), limits)
+        records = list(read_records(folder))
+        outcome = _outcome(run, records, limits)
         write_tables(folder, [outcome])
+        costs = costs_in(folder, run)
+        write_costs(folder, costs)
     return Result(
         folder=folder,
         seconds=time.monotonic() - began,
         outcomes=[outcome],
         code=exit_code(outcome.cells, limits.max_error_rate),
         notes=list(run.suite.notes),
+        costs=costs,
     )
 
 

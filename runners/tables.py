@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import fmean
@@ -62,6 +62,12 @@ class Summary:
     no_explicit_option: int
     """Options credited to a reply that names none explicitly, such as by the article "a"."""
     failures: dict[str, int]
+    """By stage and kind, with the verdicts that could not be had."""
+
+    @property
+    def failed(self) -> str:
+        """Failures in words, the most frequent first: `answer: timeout 3, judge: parse 1`."""
+        return ", ".join(f"{what} {count}" for what, count in sorted(self.failures.items(), key=lambda one: -one[1]))
 
 
 def self_judged(settings: Mapping[str, Any]) -> bool:
@@ -128,8 +134,16 @@ def summary_of(records: Sequence[Record]) -> Summary:
             values.get("rule_strict") is not None and values["rule"] != values["rule_strict"] for values in scores
         ),
         no_explicit_option=sum(s.detail == "no_explicit_option" for r in records for s in r.scores),
-        failures=dict(Counter(f"{r.failure.stage}: {r.failure.kind}" for r in records if r.failure)),
+        failures=dict(Counter(what for record in records for what in _failures(record))),
     )
+
+
+def _failures(record: Record) -> Iterator[str]:
+    if record.failure:
+        yield f"{record.failure.stage}: {record.failure.kind}"
+    for score in record.scores:
+        if score.verdict is Verdict.INVALID:
+            yield f"{score.metric.partition('[')[0]}: {score.detail.partition(':')[0] or 'unknown'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +166,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
     judged = any(cell.self_judged for outcome in outcomes for cell in outcome.cells)
     unfinished = any(outcome.cells[0].n_missing for outcome in outcomes)
     invalid = any(outcome.invalid for outcome in outcomes)
+    failing = any(outcome.summary.failures for outcome in outcomes)
     rows = []
     for outcome in outcomes:
         head, values = outcome.cells[0], {cell.metric: cell.value for cell in outcome.cells}
@@ -179,6 +194,7 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
                 "packed": f"{outcome.summary.packed:.1f}",
                 "rescues": str(outcome.summary.rescues),
                 "fallbacks": str(outcome.summary.fallbacks),
+                **({"failures": outcome.summary.failed} if failing else {}),
             }
         )
     return rows

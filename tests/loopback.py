@@ -10,14 +10,16 @@ A script is asked once a request, with the request's JSON and its number from 0,
 from __future__ import annotations
 
 import json
+import random
 import re
 import socket
 import struct
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -57,6 +59,8 @@ class Response:
     """Seconds between one byte of the body and the next; 0 sends it whole."""
     reset: bool = False
     """Break the connection instead of answering."""
+    cut: int | None = None
+    """Bytes of the body after which the connection is broken, though more are announced."""
 
 
 Script = Callable[[dict[str, Any], int], Response]
@@ -73,18 +77,31 @@ def said(
 ) -> Response:
     """A completion. Without `usage`, tokens are counted as characters // 4, reasoning in the completion's."""
     prompt = sum(len(message["content"]) for message in request["messages"]) // 4
-    completion = len((reasoning or "") + (content or "")) // 4
+    spoken = len((reasoning or "") + (content or "")) // 4
     message = {"role": "assistant", "content": content}
     if reasoning is not None:
         message["reasoning_content"] = reasoning
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
-    counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-    return Response(body=_completion(request, [choice], usage or counted), delay=delay)
+    counted = {"prompt_tokens": prompt, "completion_tokens": spoken, "total_tokens": prompt + spoken}
+    return replace(completion(request, [choice], usage or counted), delay=delay)
+
+
+def completion(request: dict[str, Any], choices: list[dict[str, Any]], usage: Mapping[str, Any]) -> Response:
+    """A completion of these choices, whatever they are."""
+    body = {
+        "id": "chatcmpl-loopback",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request["model"],
+        "choices": choices,
+        "usage": usage,
+    }
+    return Response(body=json.dumps(body).encode())
 
 
 def no_choices(request: dict[str, Any]) -> Response:
     """A completion without a choice, as overloaded gateways send it with status 200."""
-    return Response(body=_completion(request, [], {}))
+    return completion(request, [], {})
 
 
 def failed(
@@ -97,6 +114,59 @@ def failed(
     """An error in the form OpenAI sends it."""
     body = json.dumps({"error": {"message": message, "type": "scripted", "param": None, "code": code}})
     return Response(status, body.encode(), {} if retry_after is None else {"Retry-After": str(retry_after)})
+
+
+class Faults:
+    """A script of which a share of the requests goes wrong, in every way in which providers do.
+
+    What happens to a request hangs on its messages and on how often they came, so that it is the same in every run,
+    in whatever order requests arrive.
+    """
+
+    def __init__(self, script: Script, share: float, seed: int = 0) -> None:
+        self.seen: Counter[str] = Counter()
+        """Faults by their names."""
+        self._script = script
+        self._share = share
+        self._seed = seed
+        self._times: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __call__(self, request: dict[str, Any], n: int) -> Response:
+        said_before = json.dumps(request["messages"])
+        with self._lock:
+            self._times[said_before] += 1
+            chance = random.Random(f"{self._seed} {self._times[said_before]} {said_before}")
+            name = chance.choice(list(FAULTS)) if chance.random() < self._share else ""
+            self.seen[name] += 1
+        return FAULTS[name](request, self._script(request, n)) if name else self._script(request, n)
+
+
+FAULTS: Mapping[str, Callable[[dict[str, Any], Response], Response]] = {
+    "429": lambda request, right: failed(429),
+    "429, retry after": lambda request, right: failed(429, retry_after=0.01),
+    "429, retry after a date": lambda request, right: replace(
+        failed(429), headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}
+    ),
+    "500": lambda request, right: failed(500),
+    "503, retry after": lambda request, right: failed(503, retry_after=0.01),
+    "reset": lambda request, right: Response(reset=True),
+    "no answer": lambda request, right: replace(right, delay=60),
+    "cut connection": lambda request, right: replace(right, cut=len(right.body) // 2),
+    "cut body": lambda request, right: replace(right, body=right.body[: len(right.body) // 2]),
+    "garbage": lambda request, right: Response(body=b"<html>\xff\xfe busy</html>"),
+    "error with status 200": lambda request, right: Response(body=b'{"error": {"message": "busy", "code": 529}}'),
+    "no choices": lambda request, right: no_choices(request),
+    "null": lambda request, right: said(request, None),
+    "broken off": lambda request, right: said(request, '{"answer": "Or', finish_reason="error"),
+    "no usage": lambda request, right: replace(right, body=_without_usage(right.body)),
+}
+"""Ways to go wrong: each makes a response of a request and of what should have been said."""
+
+
+def _without_usage(body: bytes) -> bytes:
+    zero = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    return json.dumps(json.loads(body) | {"usage": zero}).encode()
 
 
 def role_of(request: dict[str, Any]) -> str:
@@ -206,22 +276,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             size = 1 if response.pace else max(len(response.body), 1)
             for at in range(0, len(response.body), size):
-                self.wfile.write(response.body[at : at + size])
+                self.wfile.write(response.body[at : at + size][: response.cut])
                 self.server.closing.wait(response.pace)
+            self.close_connection |= response.cut is not None
         except ConnectionError:  # the client gave up first
             self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
         """Stay quiet: `requests` is the log."""
-
-
-def _completion(request: dict[str, Any], choices: list[dict[str, Any]], usage: Mapping[str, Any]) -> bytes:
-    body = {
-        "id": "chatcmpl-loopback",
-        "object": "chat.completion",
-        "created": 0,
-        "model": request["model"],
-        "choices": choices,
-        "usage": usage,
-    }
-    return json.dumps(body).encode()

@@ -17,9 +17,11 @@ class AnswerInputs:
     entries: tuple[Entry, ...]
 
 
+MAX_CHARACTERS = 2_000
+"""More than a short answer has; grammars of llama.cpp refuse more repetitions."""
 SCHEMA = {
     "type": "object",
-    "properties": {"answer": {"type": "string"}},
+    "properties": {"answer": {"type": "string", "maxLength": MAX_CHARACTERS}},
     "required": ["answer"],
     "additionalProperties": False,
 }

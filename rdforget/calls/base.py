@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, Literal
 
-from rdforget.records import Usage
+from rdforget.records import Attempts, CallRecord, Usage
 
 PROMPTS = Path(__file__).parent / "prompts"
 
@@ -33,6 +33,8 @@ class PromptError(ValueError):
 class Message:
     role: str
     content: str
+    shared: int = 0
+    """Length of the beginning that calls for other questions have in common, so that a provider can cache it."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,15 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     model: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
+    source: Literal["asked", "cache"] = "asked"
+    """As `CallRecord.source`."""
+    attempts: Attempts = field(default_factory=Attempts)
+
+    def record(self, role: str, key: str) -> CallRecord:
+        """What account is kept of it."""
+        return CallRecord(
+            role, key, self.model, self.finish_reason, self.usage, self.params, self.source, self.attempts
+        )
 
 
 Caller = Callable[[Call], Awaitable[Reply]]

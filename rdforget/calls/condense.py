@@ -76,7 +76,7 @@ PRESSURE_SCHEMA = {
 }
 CONDENSE_SCHEMA = {
     "type": "object",
-    "properties": {"text": {"type": "string"}},
+    "properties": {"text": {"type": "string", "maxLength": 2_000}},
     "required": ["text"],
     "additionalProperties": False,
 }
@@ -128,8 +128,8 @@ def build(inputs: CondenseInputs) -> Call:
 def parse(text: str) -> Condensed:
     """The text of a reply on one line, plain text taken as it is; never raises."""
     found = extract(text, "text")
-    said = found.data.get("text") if found.status != "none" else strip_reasoning(text)
-    if not isinstance(said, str) or not said.strip() or (found.status == "none" and "{" in said):
+    said = text_field(found.data, "text") if found.status != "none" else strip_reasoning(text)
+    if not said or (found.status == "none" and "{" in said):
         return Condensed(status=found.status, defect='it holds no JSON object with a "text"')
     return Condensed(status=found.status if found.status != "none" else "plain", text=one_line(said))
 

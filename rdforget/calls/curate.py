@@ -45,15 +45,16 @@ class Curation:
     dropped: int = 0
 
 
-def schema(slots: bool) -> Mapping[str, Any]:
-    """JSON schema of the reply; subject, relation and scope are fields that code joins into the slot."""
+def schema(slots: bool, cap: int) -> Mapping[str, Any]:
+    """JSON schema of a reply of at most `cap` tokens; code joins subject, relation and scope into the slot.
+
+    Under a very small cap a text is bounded by half as many characters, so that one item at least is whole.
+    """
     fields = ["text", *(["subject", "relation", "scope"] if slots else []), "when", "evidence"]
-    long = {"text", "evidence"}
+    most = {"text": min(_TEXT_MAX, cap // 2), "evidence": min(_TEXT_MAX, cap // 2)}
     item = {
         "type": "object",
-        "properties": {
-            name: {"type": "string", "maxLength": _TEXT_MAX if name in long else _FIELD_MAX} for name in fields
-        },
+        "properties": {name: {"type": "string", "maxLength": most.get(name, _FIELD_MAX)} for name in fields},
         "required": fields,
         "additionalProperties": False,
     }
@@ -85,16 +86,18 @@ def build(
         scope_rule=prompt.fill("question-scope" if query else "general-scope"),
         revision_rule=prompt.fill("slots") + "\n" + revisions if switches.slot else revisions,
         closure_rule=closure_rule,
+        example=prompt.fill("example-slots" if switches.slot else "example"),
         reply_shape=prompt.fill("shape-slots" if switches.slot else "shape"),
     )
     question = "\n\n" + prompt.fill("question", text=query.text, details=details(query)) if query else ""
     user = prompt.fill("user", source="\n".join(source_lines(observations)), note=note, question=question)
+    cap = protocol.curate_cap if query else protocol.curate_cap_general
     return Call(
         role="curate",
         inputs=CurateInputs(observations, note, query, switches.slot, switches.closure),
-        messages=(Message("system", system), Message("user", user)),
-        schema=schema(switches.slot),
-        max_output_tokens=protocol.curate_cap if query else protocol.curate_cap_general,
+        messages=(Message("system", system), Message("user", user, shared=len(user) - len(question) if query else 0)),
+        schema=schema(switches.slot, cap),
+        max_output_tokens=cap,
     )
 
 

@@ -67,18 +67,18 @@ class Ratings(Parsed):
     by_ref: Mapping[str, float] = field(default_factory=dict)
 
 
-def _schema(key: str, item: Mapping[str, Any]) -> Mapping[str, Any]:
+def _schema(key: str, item: Mapping[str, Any], **bounds: int) -> Mapping[str, Any]:
     items = {"type": "object", "properties": item, "required": list(item), "additionalProperties": False}
     return {
         "type": "object",
-        "properties": {key: {"type": "array", "items": items, "maxItems": MAX_ITEMS}},
+        "properties": {key: {"type": "array", "items": items, "maxItems": MAX_ITEMS, **bounds}},
         "required": [key],
         "additionalProperties": False,
     }
 
 
 EXTRACT_SCHEMA = _schema("facts", {"text": TEXT, "when": FIELD, "refs": REFS})
-RATE_SCHEMA = _schema("ratings", {"ref": FIELD, "importance": {"type": "integer", "minimum": LEAST, "maximum": MOST}})
+_RATING = {"ref": FIELD, "importance": {"type": "integer", "minimum": LEAST, "maximum": MOST}}
 
 
 def build(inputs: ExtractInputs, protocol: Protocol) -> Call:
@@ -113,7 +113,7 @@ def build_rating(inputs: RateInputs, protocol: Protocol) -> Call:
             Message("system", prompt.fill("rate-system")),
             Message("user", prompt.fill("rate-user", units=unit_lines(inputs.units))),
         ),
-        schema=RATE_SCHEMA,
+        schema=_schema("ratings", _RATING, minItems=len(inputs.units), maxItems=len(inputs.units)),
         max_output_tokens=protocol.curate_cap,
     )
 
@@ -132,12 +132,17 @@ def _fact(raw: dict[str, Any], units: Units) -> Fact | str:
     return Fact(text, when_of(text_field(raw, "when"), refs, units), refs)
 
 
-def _rating(raw: dict[str, Any], units: Units) -> tuple[str, float] | str:
-    refs, said = refs_of(raw.get("ref"), units), raw.get("importance")
-    if not refs:
-        return "an item names no unit"
+def rating(said: object) -> float | None:
+    """A rating clipped to the scale; None for what is no number."""
     try:
         number = float(said) if isinstance(said, int | float | str) and not isinstance(said, bool) else float("nan")
     except (ValueError, OverflowError):
-        number = float("nan")
-    return (refs[0], min(max(number, LEAST), MOST)) if number == number else "an item has no number"
+        return None
+    return min(max(number, LEAST), MOST) if number == number else None
+
+
+def _rating(raw: dict[str, Any], units: Units) -> tuple[str, float] | str:
+    refs, number = refs_of(raw.get("ref"), units), rating(raw.get("importance"))
+    if not refs:
+        return "an item names no unit"
+    return "an item has no number" if number is None else (refs[0], number)

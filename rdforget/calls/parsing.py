@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
-_FENCE = re.compile(r"```[\w-]*[ \t]*\n?(.*?)```", re.DOTALL)
+# Possessive: a fence that never closes must not be looked for anew from every letter of its label.
+_FENCE = re.compile(r"```[\w-]*+[ \t]*+\n?(.*?)```", re.DOTALL)
 _TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # raw line ends inside strings are common and harmless
-_MAX_STARTS = 256  # a reply of opening braces must not cost quadratic time
+_MAX_STARTS = 256  # a reply of opening braces, or of fences, must not cost quadratic time
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,14 @@ def strip_reasoning(text: str) -> str:
             thinking = True
     if not thinking:
         kept.append(text[at:])
-    return _valid("".join(kept)).strip()
+    return valid("".join(kept)).strip()
 
 
 def extract(text: str, *keys: str) -> Extracted:
     """The first object with all of `keys`; for a cut-off reply, the complete items under them."""
     text = strip_reasoning(text)
-    for status, found in (("whole", _loads(text)), *(("fenced", _loads(m)) for m in _FENCE.findall(text))):
+    fenced = (("fenced", _loads(match[1])) for match in islice(_FENCE.finditer(text), _MAX_STARTS))
+    for status, found in chain([("whole", _loads(text))], fenced):
         if isinstance(found, dict) and all(key in found for key in keys):
             return Extracted(found, status)
     for found in _embedded(text):
@@ -63,11 +66,11 @@ def text_field(item: dict[str, Any], *names: str) -> str:
     """The first of the named fields that holds a non-blank string, stripped; else empty."""
     for name in names:
         if isinstance(value := item.get(name), str) and value.strip():
-            return _valid(value).strip()
+            return valid(value).strip()
     return ""
 
 
-def _valid(text: str) -> str:
+def valid(text: str) -> str:
     """The text with half surrogate pairs replaced: a reply may escape one, and no request or file can hold it."""
     return text.encode("utf-8", "replace").decode()
 

@@ -122,7 +122,7 @@ SCHEMA = {
                 "properties": {
                     "id": FIELD,
                     "rel": {"type": "string", "enum": list(RELATIONS)},
-                    "o": {"type": "array", "items": {"type": "integer"}},
+                    "o": {"type": "array", "items": {"type": "integer"}, "maxItems": 40},
                 },
                 "required": ["id", "rel", "o"],
                 "additionalProperties": False,

@@ -77,7 +77,7 @@ def schema(ops: tuple[str, ...]) -> Mapping[str, Any]:
         "properties": {
             "op": {"type": "string", "enum": list(ops)},
             "id": FIELD,
-            "ids": {"type": "array", "items": FIELD},
+            "ids": {"type": "array", "items": FIELD, "maxItems": 40},
             "o": {"type": "integer"},
             "text": TEXT,
             "section": {"type": "string", "enum": list(SECTIONS)},

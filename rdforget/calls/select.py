@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from rdforget.calls.base import Call, Message, load_prompt
-from rdforget.calls.parsing import extract
+from rdforget.calls.parsing import extract, valid
 from rdforget.calls.render import details, entry_lines
 from rdforget.records import Entry, Protocol, Query
 
@@ -51,5 +51,5 @@ def parse(text: str) -> tuple[str, ...]:
 def _id(raw: object) -> str:
     if isinstance(raw, bool) or not isinstance(raw, str | int):
         return ""
-    name = str(raw).strip().strip("[]").lower()
+    name = valid(str(raw)).strip().strip("[]").lower()
     return f"m{name}" if name.isdecimal() else name

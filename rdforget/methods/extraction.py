@@ -22,7 +22,7 @@ MAX_SPLITS = 2
 
 def chunked(history: History, own: int | None, protocol: Protocol) -> tuple[Units, ...]:
     """The chunks of a history: by the method's own target, else the suite's, else `CHUNK_TOKENS`."""
-    return chunks(history.observations, own or protocol.chunk_tokens or CHUNK_TOKENS)
+    return chunks(history.observations, protocol.chunk_target(own, CHUNK_TOKENS))
 
 
 def clock(observations: Sequence[Observation], step: float) -> dict[str, float]:

@@ -9,6 +9,7 @@ from rdforget.methods import (
     bm25,
     fademem_style,
     generative_agents,
+    lifecycle,
     mem0_style,
     memgpt_tiers,
     oracle,
@@ -35,5 +36,7 @@ BUILDERS: Registry[Builder[Any]] = Registry(
         "fademem-style": fademem_style.BUILDER,
         "memgpt-tiers": memgpt_tiers.BUILDER,
         "generative-agents": generative_agents.BUILDER,
+        "lifecycle": lifecycle.LIFECYCLE,
+        "append-only": lifecycle.APPEND_ONLY,
     },
 )

@@ -2,7 +2,7 @@
 
 CallError
 ├── retried: rate_limit, timeout, connection, server
-└── final:   auth, bad_request, refused, context, internal
+└── final:   auth, quota, bad_request, refused, context, internal
 """
 
 from __future__ import annotations
@@ -10,18 +10,29 @@ from __future__ import annotations
 from typing import Protocol
 
 from rdforget.calls.base import Call, Reply
+from rdforget.records import Attempts
 
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server"})
+STOPS_RUN = frozenset({"auth", "quota"})
+"""A key that is refused, an account without credit: every other call would fail alike."""
 
 
 class CallError(Exception):
     """A call that brought no reply; `kind` is what tables count."""
 
-    def __init__(self, kind: str, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        attempts: Attempts | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
         """Seconds that the provider asks to wait."""
+        self.attempts = attempts or Attempts(sent=0)
         self.stage = ""
         """Role of the call that failed."""
 

@@ -9,161 +9,148 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
-import warnings
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Literal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import tenacity
 
 from rdforget.calls.base import Call, Reply
 from rdforget.models.base import RETRIED, CallError
-from rdforget.records import Usage
+from rdforget.models.gate import Gate, Sleep, gate_of
+from rdforget.models.litellm_errors import kind_of, one_line, retry_after
+from rdforget.models.parameters import ModelConfig, as_sent, asked, messages, missing_key
+from rdforget.models.quiet import close_connections, quiet_litellm
+from rdforget.records import Attempts, Usage
 
-LONGEST_WAIT = 120.0  # seconds; a provider that asks for more is not waited for
 _MESSAGE_MAX = 300
+_COUNT_MAX = 1_000_000_000  # a provider that counts more tokens than this in a call does not count
 _JITTER = tenacity.wait_random_exponential(multiplier=1, max=60)
-_PREFIX = re.compile(r"^(?:litellm\.\w+: )+(?:\w*Error: |Timeout Error: )*(?:\w+Exception - )?")
-# Fields of the providers' request bodies that hold the prompt.
-_NOT_PARAMETERS = {"model", "messages", "system", "contents", "system_instruction", "input", "prompt"}
+# What providers say of a reply that broke off; litellm reads it as the end of a whole one.
+_BROKEN_OFF = {"error", "network_error", "abort"}
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Clamp:
-    """A range that a provider accepts, ends included."""
+@dataclass(slots=True)
+class _Tally:
+    """What one call has taken so far."""
 
-    min: float
-    max: float
+    left: float
+    """Seconds of its deadline."""
+    attempts: Attempts = field(default_factory=lambda: Attempts(sent=0))
 
-
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """How a provider wants to be told what a call asks for."""
-
-    temperature: Literal["keep", "drop"] | Clamp = "keep"
-    """`drop` leaves it to the provider, for models that refuse any value."""
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    reasoning_allowance: int = 0
-    """Tokens added to the output cap, for models whose thinking is counted in it and cannot be turned off."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the request body, sent as they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """USD per million tokens."""
-
-    input: float
-    output: float
-    cached: float | None = None
-    """For prompt tokens read from the provider's cache; None charges them as `input`."""
-
-    def cost(self, usage: Usage) -> float:
-        """USD of a usage. Cached tokens are part of its prompt and reasoning is part of its completion."""
-        cached = self.input if self.cached is None else self.cached
-        fresh = usage.prompt - usage.cached
-        return (fresh * self.input + usage.cached * cached + usage.completion * self.output) / 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class ModelConfig:
-    """One language model and how to call it; everything but `timeout`, `attempts` and `prices` shapes replies."""
-
-    name: str
-    model: str
-    """litellm's name, `provider/model`."""
-    api_base: str | None = None
-    key_env: str | None = None
-    """Environment variable with the key. None: a server at `api_base` needs none, else litellm finds its own."""
-    parameters: Parameters = field(default_factory=Parameters)
-    structured: Literal["json_schema", "json_object", "none"] = "none"
-    """How the reply schema is asked for, beside the words of the prompt."""
-    timeout: float = 120.0
-    """Seconds for one attempt, from the request to the last byte."""
-    attempts: int = 5
-    prices: Prices | None = None
-
-
-def missing_key(config: ModelConfig) -> str | None:
-    """What to tell a user whose key is not set; None when the model can be called."""
-    if config.key_env is None or os.environ.get(config.key_env, "").strip():
-        return None
-    return f"Model {config.name} needs its API key in the environment variable {config.key_env}, which is not set."
+    def before_sleep(self, state: tenacity.RetryCallState) -> None:
+        self.left -= state.upcoming_sleep
+        _log.info("%s; attempt %d in %.1f s", _error_of(state), state.attempt_number + 1, state.upcoming_sleep)
 
 
 class LiteLLM:
     """A backend for one configured model; safe for concurrent calls on one event loop."""
 
-    def __init__(self, config: ModelConfig, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """`sleep` waits between attempts; tests replace it."""
+    def __init__(
+        self,
+        config: ModelConfig,
+        *,
+        gate: Gate | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """Calls go through the provider's gate. `clock` and `sleep` are for deadlines and waits; tests replace them."""
         self.name = config.name
         self.config = config
+        self._gate = gate or gate_of(config.provider)
+        self._clock = clock
         self._sleep = sleep
 
     async def answer(self, call: Call) -> Reply:
-        """The reply, or CallError after the last attempt; final kinds are not attempted again."""
+        """The reply, or CallError after the last attempt or the deadline; final kinds are not attempted again."""
         if problem := missing_key(self.config):
             raise CallError("auth", problem)
+        tally = _Tally(self.config.deadline)
         retrying = tenacity.AsyncRetrying(
             sleep=self._sleep,
-            stop=tenacity.stop_after_attempt(self.config.attempts),
+            stop=lambda state: state.attempt_number >= self.config.attempts or state.upcoming_sleep >= tally.left,
             wait=_wait,
             retry=tenacity.retry_if_exception(_worth_another),
-            before_sleep=tenacity.before_sleep_log(_log, logging.INFO),
+            before_sleep=tally.before_sleep,
             reraise=True,
         )
-        return await retrying(self._attempt, call)
+        try:
+            reply: Reply = await retrying(self._attempt, call, tally)
+        except CallError as error:
+            error.attempts = tally.attempts
+            raise
+        return replace(reply, attempts=tally.attempts)
 
     async def close(self) -> None:
         """Close litellm's connections, which all models of a process share; a later call opens new ones."""
-        if not _litellm.cache_info().currsize:
-            return
-        from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
+        await close_connections()
 
-        await close_litellm_async_clients()
-        _litellm().in_memory_llm_clients_cache.flush_cache()
+    async def _attempt(self, call: Call, tally: _Tally) -> Reply:
+        """One request, in its turn, and what its outcome means for others."""
+        self._gate.retries += tally.attempts.sent > 0
+        async with self._gate.passage() as leave:
+            began = self._clock()
+            try:
+                reply = await self._request(call, min(self.config.timeout, tally.left))
+            except CallError as error:
+                tally.attempts += error.attempts
+                if error.kind == "rate_limit":
+                    self._gate.refused(leave)
+                if error.retry_after and error.retry_after < tally.left:
+                    self._gate.pause(error.retry_after)
+                raise
+            finally:
+                tally.left -= self._clock() - began
+            tally.attempts += Attempts()
+            self._gate.succeeded()
+            return reply
 
-    async def _attempt(self, call: Call) -> Reply:
-        """One request."""
-        litellm = _litellm()
-        asked = _parameters(self.config, call)
+    async def _request(self, call: Call, timeout: float) -> Reply:
+        litellm = quiet_litellm()
+        params = asked(self.config, call)
         sent: list[Mapping[str, Any]] = []
         try:
             # litellm's own timeout runs anew with every byte, so that a slow drip would never end.
-            async with asyncio.timeout(self.config.timeout):
+            async with asyncio.timeout(timeout):
                 response = await litellm.acompletion(
                     model=self.config.model,
-                    messages=[{"role": m.role, "content": m.content} for m in call.messages],
+                    messages=messages(self.config, call),
                     api_base=self.config.api_base,
                     api_key=self._key or ("none" if self.config.api_base else None),
-                    timeout=self.config.timeout,
+                    timeout=timeout,
                     num_retries=0,
                     max_retries=0,
                     logger_fn=lambda event: sent.append(event.get("additional_args", {})),
-                    **asked,
+                    **params,
                 )
         except TimeoutError:
-            raise self._error("timeout", f"no reply within {self.config.timeout:g} s") from None
+            raise self._error("timeout", f"no reply within {timeout:g} s") from None
         except Exception as error:
             # `from None`: the cause may quote the key.
-            raise self._error(_kind(error), str(error), _retry_after(error)) from None
-        body = next((b for event in sent if isinstance(b := event.get("complete_input_dict"), Mapping)), asked)
-        return self._reply(response, _as_sent(body))
+            raise self._error(kind_of(error), str(error), retry_after=retry_after(error)) from None
+        body = next((b for event in sent if isinstance(b := event.get("complete_input_dict"), Mapping)), params)
+        return self._reply(response, as_sent(body))
 
     def _reply(self, response: Any, params: Mapping[str, Any]) -> Reply:
+        counted = getattr(response, "usage", None)
         if not response.choices:
-            raise self._error("server", "the reply holds no choice")
+            raise self._error("server", "the reply holds no choice", lost=_usage(counted))
         choice = response.choices[0]
-        text = choice.message.content or ""
+        text, thought = choice.message.content or "", getattr(choice.message, "reasoning_content", None)
+        usage = _usage(counted, told=bool(text or thought))
         if choice.finish_reason == "content_filter" and not text:
-            raise self._error("refused", "the provider's content filter withheld the reply")
+            raise self._error("refused", "the provider's content filter withheld the reply", lost=usage)
+        if (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason") in _BROKEN_OFF:
+            raise self._error("server", "the provider broke off the reply", lost=usage)
+        # A cap may leave nothing that is shown; a model that has nothing to say spends a token on it.
+        if not (text or thought or usage.completion or choice.finish_reason == "length"):
+            raise self._error("server", "the reply is empty", lost=usage)
         return Reply(
             text=text,
             finish_reason=choice.finish_reason,
-            usage=_usage(getattr(response, "usage", None)),
+            usage=usage,
             model=response.model or self.config.model,
             params=params,
         )
@@ -172,126 +159,46 @@ class LiteLLM:
     def _key(self) -> str | None:
         return os.environ[self.config.key_env].strip() if self.config.key_env else None
 
-    def _error(self, kind: str, detail: str, retry_after: float | None = None) -> CallError:
-        """A CallError of one line without litellm's prefixes and without the key."""
-        line = _PREFIX.sub("", detail.strip().partition("\n")[0])
+    def _error(
+        self, kind: str, detail: str, *, retry_after: float | None = None, lost: Usage | None = None
+    ) -> CallError:
+        """The CallError of one attempt: one line without the key."""
+        line = one_line(detail)
         if key := self._key:
             line = line.replace(key, "***")
-        return CallError(kind, f"{self.name}: {kind}: {line[:_MESSAGE_MAX]}", retry_after=retry_after)
+        attempts = Attempts(limited=int(kind == "rate_limit"), lost=lost if lost and lost.prompt else None)
+        message = f"{self.name}: {kind}: {line[:_MESSAGE_MAX]}"
+        return CallError(kind, message, retry_after=retry_after, attempts=attempts)
 
 
-@cache
-def _litellm() -> Any:
-    """litellm, imported once and made quiet."""
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else the import fetches a price table
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import litellm
-
-        litellm.suppress_debug_info = True
-        litellm.telemetry = False
-        logging.getLogger("LiteLLM").setLevel(logging.ERROR)  # it reports odd replies, which are ours to report
-        litellm.disable_aiohttp_transport = True  # so that httpx names what broke; see _kind
-        # The first completion imports more, with warnings that could not be contained in an `await`.
-        litellm.completion(
-            model="openai/none", messages=[{"role": "user", "content": "-"}], mock_response="-", api_key="none"
-        )
-    return litellm
-
-
-def _parameters(config: ModelConfig, call: Call) -> dict[str, Any]:
-    """What litellm is asked to send for a call under the model's policy."""
-    policy = config.parameters
-    asked = dict(call.sampling)
-    if policy.temperature == "drop":
-        asked.pop("temperature", None)
-    elif policy.temperature != "keep" and "temperature" in asked:
-        asked["temperature"] = min(max(asked["temperature"], policy.temperature.min), policy.temperature.max)
-    asked[policy.max_tokens_field] = call.max_output_tokens + policy.reasoning_allowance
-    if call.schema is not None and config.structured == "json_object":
-        asked["response_format"] = {"type": "json_object"}
-    elif call.schema is not None and config.structured == "json_schema":
-        schema = {"name": call.role, "schema": dict(call.schema), "strict": True}
-        asked["response_format"] = {"type": "json_schema", "json_schema": schema}
-    if policy.extra:
-        asked["extra_body"] = dict(policy.extra)
-    return asked
-
-
-def _as_sent(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a request body; of a response format its type, as the schema is known from the call."""
-    params = {**body, **body.get("extra_body", {})}
-    params.pop("extra_body", None)
-    if isinstance(form := params.get("response_format"), Mapping):
-        params["response_format"] = form.get("type")
-    return {name: value for name, value in params.items() if name not in _NOT_PARAMETERS}
-
-
-def _usage(counted: Any) -> Usage:
-    """Token counts, 0 where the provider gives none."""
+def _usage(counted: Any, *, told: bool = False) -> Usage:
+    """Token counts. A prompt of 0 tokens, and a reply of 0 that has `told` something, are not counted but left out."""
 
     def count(holder: Any, name: str) -> int:
-        return getattr(holder, name, None) or 0
+        found = getattr(holder, name, None)
+        return found if isinstance(found, int) and 0 <= found <= _COUNT_MAX else 0
 
+    prompt, completion = count(counted, "prompt_tokens"), count(counted, "completion_tokens")
     # Moonshot puts cached_tokens beside prompt_tokens, the others into prompt_tokens_details.
     cached = count(getattr(counted, "prompt_tokens_details", None), "cached_tokens") or count(counted, "cached_tokens")
+    reasoning = count(getattr(counted, "completion_tokens_details", None), "reasoning_tokens")
     return Usage(
-        prompt=count(counted, "prompt_tokens"),
-        cached=cached,
-        completion=count(counted, "completion_tokens"),
-        reasoning=count(getattr(counted, "completion_tokens_details", None), "reasoning_tokens"),
+        prompt=prompt,
+        cached=min(cached, prompt),
+        completion=completion,
+        reasoning=min(reasoning, completion),
+        uncounted=int(not prompt or (told and not completion)),
     )
 
 
-def _kind(error: Exception) -> str:
-    """The kind of what litellm raised.
-
-    The class is asked only where it says more than the status: litellm raises one class for statuses as
-    different as 402, 403 and 520, and an internal server error for a broken connection or a key not found.
-    """
-    import httpx
-    import openai
-
-    known = _litellm().exceptions
-    if isinstance(error, known.ContextWindowExceededError):
-        return "context"
-    if isinstance(error, known.ContentPolicyViolationError):
-        return "refused"
-    if isinstance(error, known.Timeout):
-        return "timeout"
-    causes = list(_causes(error))
-    if isinstance(error, known.APIConnectionError) or any(isinstance(c, httpx.TransportError) for c in causes):
-        return "connection"
-    status = getattr(error, "status_code", None)
-    if status in (401, 402) or any(type(c) is openai.OpenAIError for c in causes):
-        return "auth"
-    if status == 429:
-        return "rate_limit"
-    if not isinstance(status, int):
-        return "internal"
-    return "server" if status >= 500 else "bad_request"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _retry_after(error: Exception) -> float | None:
-    """Seconds of a Retry-After header; None without one, and for the form that names a date."""
-    headers = getattr(error, "litellm_response_headers", None) or {}
-    try:
-        return float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
+def _error_of(state: tenacity.RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
 
 
 def _worth_another(error: BaseException) -> bool:
-    return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after or 0) <= LONGEST_WAIT
+    return isinstance(error, CallError) and error.kind in RETRIED
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
     """Full jitter, or what the provider asks for where that is longer; seconds."""
-    error = state.outcome.exception() if state.outcome else None
-    return max(_JITTER(state), getattr(error, "retry_after", None) or 0.0)
+    return max(_JITTER(state), getattr(_error_of(state), "retry_after", None) or 0.0)

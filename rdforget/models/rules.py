@@ -19,13 +19,14 @@ from rdforget.calls.curate import CurateInputs
 from rdforget.calls.distill import DistillInputs
 from rdforget.calls.extract import ExtractInputs, RateInputs
 from rdforget.calls.judge import JudgeInputs
+from rdforget.calls.memorize import MemorizeInputs
 from rdforget.calls.reconcile import ReconcileInputs, RelateInputs
 from rdforget.calls.reflect import ReflectInputs
 from rdforget.calls.revise import ReviseInputs
 from rdforget.calls.rubric import RubricInputs
 from rdforget.calls.select import SelectInputs
 from rdforget.models.base import CallError
-from rdforget.reader import bank, conversation, extracting, playbook
+from rdforget.reader import bank, conversation, extracting, memorizing, playbook
 from rdforget.reader.answering import answer
 from rdforget.reader.conversation import Conversation, Stated, read_conversation
 from rdforget.reader.curation import Source, bearing, everything, read_source, selection
@@ -80,6 +81,8 @@ class Rules:
                 reply = extracting.condensed(inputs)
             case PressureInputs() as inputs:
                 reply = extracting.saved(inputs)
+            case MemorizeInputs() as inputs:
+                reply = memorizing.memorized(inputs)
             case _:
                 raise CallError("bad_request", f"rules cannot fill the role {call.role}")
         return Reply(json.dumps(reply, ensure_ascii=False), model=self.name)

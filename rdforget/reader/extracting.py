@@ -36,7 +36,7 @@ def extracted(inputs: ExtractInputs) -> dict[str, Any]:
 
 def rated(inputs: RateInputs) -> dict[str, Any]:
     """Role `rate`: by the share of numbers and names among the words of a unit."""
-    return {"ratings": [{"ref": seen.ref, "importance": _importance(seen.text)} for seen in inputs.units]}
+    return {"ratings": [{"ref": seen.ref, "importance": importance_of(seen.text)} for seen in inputs.units]}
 
 
 def reconciled(inputs: ReconcileInputs) -> dict[str, Any]:
@@ -112,7 +112,8 @@ def _facts(seen: Observation) -> Iterator[str]:
                 yield f"{seen.speaker}: {one_line(sentence)}"
 
 
-def _importance(text: str) -> int:
+def importance_of(text: str) -> int:
+    """How much a text matters, on the scale of `rate`: by the share of numbers and names among its words."""
     parts = text.split()
     share = sum(bool(_MARK.match(part.lstrip("\"'“‘($€£"))) for part in parts) / len(parts) if parts else 0.0
     return min(LEAST + round((MOST - LEAST) * _MARK_WEIGHT * share), MOST)

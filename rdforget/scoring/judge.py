@@ -12,7 +12,7 @@ from typing import TypeVar
 from rdforget.calls import judge as role
 from rdforget.calls.base import Call, Caller
 from rdforget.calls.parsing import strip_reasoning
-from rdforget.models.base import CallError
+from rdforget.models.base import STOPS_RUN, CallError
 from rdforget.records import Gold, Protocol, Query, Score, Verdict
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ def applies(gold: Gold) -> bool:
 async def score(query: Query, gold: Gold, answer: str, caller: Caller, protocol: Protocol) -> Score:
     """The metric `judge`: 1, 0, or None with its cause in `detail` where no verdict could be had.
 
-    Where the metric does not apply the question is excluded. Raises CallError only for a refused key.
+    Where the metric does not apply the question is excluded. Raises CallError only for what stops a run.
     """
     if not applies(gold):
         return Score("judge", None, Verdict.EXCLUDED)
@@ -40,13 +40,13 @@ async def ask(call: Call, parse: Callable[[str], T], invalid: T, caller: Caller)
 
     A reply that reads `invalid` is asked for once more, with `repeat` 1, and is then of the kind `parse`. One that
     the output cap left empty would be so again under the same cap: it is of the kind `truncated` at once. Raises
-    CallError only for a refused key.
+    CallError only for what stops a run.
     """
     for repeat in range(2):
         try:
             reply = await caller(replace(call, repeat=repeat))
         except CallError as error:
-            if error.kind == "auth":
+            if error.kind in STOPS_RUN:
                 raise
             return invalid, f"{error.kind}: {error}"
         if reply.finish_reason == "length" and not strip_reasoning(reply.text):

@@ -17,7 +17,8 @@ _ROUNDING = 1e-9  # 0.1 + 0.2 + 0.7 is more than 1
 class GeneratedParameters:
     """Base of a suite's parameters: fields of int or float, each with its least and largest value as metadata `range`.
 
-    They are the identity of what is generated, so they alone and `version` make the hash.
+    They are the identity of what is generated, so they alone and `version` make the hash. A field that joined a suite
+    later has metadata `later` and counts unless it is the default, so that older ids stay.
     """
 
     suite: ClassVar[str]
@@ -64,4 +65,8 @@ class GeneratedParameters:
 
     @property
     def sha256(self) -> str:
-        return hashlib.sha256(f"{self.suite} {self.version} {asdict(self)}".encode()).hexdigest()
+        values = asdict(self)
+        for item in fields(self):
+            if item.metadata.get("later") and values[item.name] == item.default:
+                del values[item.name]
+        return hashlib.sha256(f"{self.suite} {self.version} {values}".encode()).hexdigest()

@@ -103,7 +103,7 @@ SUITES: dict[str, SuiteSpec] = {
         loader="rdforget.suites.synthetic_fc:load",
         origin="generated",
         licence="none needed",
-        variants="facts=400,revisions=0.3,hops=2,questions=60,historical=0.2,evolution=0.1,seed=7",
+        variants="facts=400,revisions=0.3,hops=2,questions=60,historical=0.2,evolution=0.1,seed=7,updates=0",
     ),
     "synthetic-chat": SuiteSpec(
         title="Made-up conversations of any length, with questions for every metric",

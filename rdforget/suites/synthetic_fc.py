@@ -54,6 +54,8 @@ class Parameters(GeneratedParameters):
     evolution: float = field(default=0.1, metadata={"range": (0, 1)})
     """Share of questions for all values in order."""
     seed: int = field(default=7, metadata={"range": (0, 2**63 - 1)})
+    updates: int = field(default=0, metadata={"range": (0, 100), "later": True})
+    """Times that every slot is revised, in place of `revisions`; there are facts // (updates + 1) slots then."""
 
 
 @dataclass(slots=True)
@@ -98,14 +100,14 @@ class World:
 
 
 def build_world(parameters: Parameters) -> World:
-    """Exactly `facts` lines in time linear in their number; the same for any choice of questions."""
+    """Exactly `facts` lines in time linear in their number; the same for any choice of questions.
+
+    With `updates` there are as many as slots of equal length have.
+    """
     rng = Random(f"{NAME} {VERSION} world {parameters.seed}")
-    replaced = min(round(parameters.revisions * parameters.facts), 2 * parameters.facts // 3)
-    count = parameters.facts - replaced
-    twice = max(replaced - count, replaced // 6)
-    once = replaced - 2 * twice
-    revisions = [2] * twice + [1] * once + [0] * (count - once - twice)
-    pools = _pools(count, rng)
+    revisions = _revisions(parameters)
+    count = len(revisions)
+    pools = _pools(count, rng, max(_LEAST, 2 * (parameters.updates + 1)))
     pairs = [
         (subject, relation)
         for kind, outgoing in relations_of().items()
@@ -127,13 +129,24 @@ def build_world(parameters: Parameters) -> World:
     return World(slots, tuple(lines))
 
 
-def _pools(count: int, rng: Random) -> dict[str, list[str]]:
+def _revisions(parameters: Parameters) -> list[int]:
+    """How often each slot is revised."""
+    if parameters.updates:
+        return [parameters.updates] * max(parameters.facts // (parameters.updates + 1), 1)
+    replaced = min(round(parameters.revisions * parameters.facts), 2 * parameters.facts // 3)
+    count = parameters.facts - replaced
+    twice = max(replaced - count, replaced // 6)
+    once = replaced - 2 * twice
+    return [2] * twice + [1] * once + [0] * (count - once - twice)
+
+
+def _pools(count: int, rng: Random, least: int) -> dict[str, list[str]]:
     """Names by type, enough for `count` slots."""
     namer = Namer(rng)
     slots_per_unit = sum(_MIX.get(relation.subject, 0) for relation in relations()) - _MIX["person"] / 2
     sizes = {kind: math.ceil(share * count / slots_per_unit) for kind, share in _MIX.items()}
     sizes |= {kind: min(most, count // 100) for kind, most in _FEW.items()}
-    return {kind: [namer.name(kind) for _ in range(max(_LEAST, size))] for kind, size in sizes.items()}
+    return {kind: [namer.name(kind) for _ in range(max(least, size))] for kind, size in sizes.items()}
 
 
 def _values(relation: Relation, count: int, pools: dict[str, list[str]], rng: Random) -> list[str]:

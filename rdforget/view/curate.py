@@ -39,11 +39,13 @@ async def curate(
     """
     found: list[Curation] = []
     truncated = 0
-    for chunk in chunks(history.observations, protocol.chunk_tokens):
+    for chunk in chunks(history.observations, protocol.chunk_target()):
         reply = await caller(role.build(chunk, history.note, query, switches, protocol))
         found.append(role.parse(reply.text))
         truncated += reply.finish_reason == "length"
     active, replaced = combine(found, protocol.cross_chunk)
+    if protocol.supersession == "order":
+        active, replaced = by_order(active, replaced)
     return Curated(
         active=active,
         replaced=replaced,
@@ -74,6 +76,17 @@ def combine(
             held = later.get(slot or "", {item.text})
             (active if item.text in held else replaced).append(item)
     return tuple(active), tuple(replaced)
+
+
+def by_order(active: Sequence[Item], replaced: Sequence[Item]) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """Of the active items in a slot the last, and what says the same, stays active; the earlier ones are replaced.
+
+    For models that write values down in source order, and do not tell which one holds.
+    """
+    last = {slot: item.text for item in active if (slot := normalise_slot(item.slot))}
+    held = [last.get(normalise_slot(item.slot) or "", item.text) == item.text for item in active]
+    kept = tuple(item for item, holds in zip(active, held, strict=True) if holds)
+    return kept, (*replaced, *(item for item, holds in zip(active, held, strict=True) if not holds))
 
 
 def lexical_fallback(history: History, query: Query, lines: int) -> tuple[Entry, ...]:

@@ -19,20 +19,15 @@ def suites(data_dir: DataDir = None, json: Json = False) -> None:
 
 
 def models(json: Json = False) -> None:
-    """List the named models and whether their key is set."""
-    from runners.backends import model_config
+    """List the named models and whether they can be asked."""
+    from runners.backends import model_config, unready
     from runners.config import RulesConfig, model_configs
 
     rows = []
     for name, entry in model_configs().items():
         config = model_config(name)
-        if isinstance(config, RulesConfig):
-            model, ready = "deterministic reader, no language model", "ready"
-        else:
-            from rdforget.models.litellm_client import missing_key
-
-            model, ready = config.model, missing_key(config) or "ready"
-        rows.append({"model": name, "label": entry.label, "calls": model, "ready": ready})
+        model = "deterministic reader, no language model" if isinstance(config, RulesConfig) else config.model
+        rows.append({"model": name, "label": entry.label, "calls": model, "ready": unready(config) or "ready"})
     _print("models", rows, as_json=json)
 
 

@@ -24,6 +24,20 @@ MaxErrorRate = Annotated[
     float,
     typer.Option(min=0, max=1, help="Share of failed questions above which the result is invalid (exit code 4)."),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(min=0.001, help="Seconds for one attempt of a call; without it what the model's config says."),
+]
+Cache = Annotated[
+    Path,
+    typer.Option(envvar="RDF_CACHE", dir_okay=False, help="File of the replies that every run may use."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask everything anew, and keep replies in the run alone.")]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(min=0, help="USD that may be spent, earlier sessions included; then stop (exit code 4), to resume."),
+]
+MaxCalls = Annotated[int | None, typer.Option(min=0, help="The same for calls to language models.")]
 DryRun = Annotated[
     bool,
     typer.Option(
@@ -31,4 +45,17 @@ DryRun = Annotated[
         "would be the same."
     ),
 ]
-RUNS, SWEEPS = Path("results/runs"), Path("results/sweeps")
+RUNS, SWEEPS, CACHE = Path("results/runs"), Path("results/sweeps"), Path("results/cache/replies.sqlite")
+
+
+def given_again(context: typer.Context, *names: str) -> list[str]:
+    """What stands on the command line for these parameters, in the form in which it can be given again."""
+    words: list[str] = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in names and getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE":
+            value = context.params[name]
+            for one in value if isinstance(value, list | tuple) else [value]:
+                option = [parameter.opts[0]] if parameter.param_type_name == "option" else []
+                words += option if one is True else [*option, str(one)]
+    return words

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from runners.commands.options import Json, MaxErrorRate, Quiet, Workers
+from runners.commands.options import CACHE, Cache, Json, MaxErrorRate, NoCache, Quiet, Timeout, Workers
 
 
 def rejudge(
@@ -17,17 +17,22 @@ def rejudge(
     results: Annotated[Path, typer.Option(help="Where runs and sweeps are kept.")] = Path("results"),
     workers: Workers = 8,
     max_error_rate: MaxErrorRate = 0.2,
+    cache: Cache = CACHE,
+    no_cache: NoCache = False,
+    timeout: Timeout = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Score a run's stored answers with another judge; no answer is asked for again, both scores stay."""
     from runners.console import watching
+    from runners.means import Limits
     from runners.output import show_result
     from runners.rejudge import rejudge as judge_again
-    from runners.runs import Limits, find_run
+    from runners.runs import find_run
 
     folder = find_run(run, results)
+    limits = Limits(workers, max_error_rate, None if no_cache else cache, timeout=timeout)
     with watching(quiet or json) as watcher:
-        result = judge_again(folder, judge, api_base, Limits(workers, max_error_rate), watcher)
+        result = judge_again(folder, judge, api_base, limits, watcher)
     show_result(result, as_json=json)
     raise typer.Exit(int(result.code))

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runners.commands.options import RUNS, DataDir, DryRun, Json, MaxErrorRate, Out, Quiet, Workers
+from runners.commands.options import (
+    CACHE,
+    RUNS,
+    Cache,
+    DataDir,
+    DryRun,
+    Json,
+    MaxCalls,
+    MaxCost,
+    MaxErrorRate,
+    NoCache,
+    Out,
+    Quiet,
+    Timeout,
+    Workers,
+    given_again,
+)
 
 if TYPE_CHECKING:
     from runners.engine import RunSpec
@@ -39,6 +56,11 @@ def run(
     out: Out = RUNS,
     workers: Workers = 8,
     max_error_rate: MaxErrorRate = 0.2,
+    cache: Cache = CACHE,
+    no_cache: NoCache = False,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    timeout: Timeout = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -46,12 +68,22 @@ def run(
     from runners.console import watching
     from runners.engine import RunSpec, prepare
     from runners.errors import UserError
+    from runners.means import Limits, resume_command
     from runners.output import show_plan, show_replay, show_result
     from runners.plan import plan
     from runners.replay import replay
-    from runners.runs import Limits, find_run, repeat_one, resume_one, run_one
+    from runners.runs import find_run, repeat_one, resume_one, run_one
 
-    limits = Limits(workers, max_error_rate)
+    more = given_again(context, "data_dir", "workers", "max_error_rate", "cache", "no_cache", "timeout", "quiet")
+    limits = Limits(
+        workers=workers,
+        max_error_rate=max_error_rate,
+        cache=None if no_cache else cache,
+        max_usd=max_cost,
+        max_calls=max_calls,
+        timeout=timeout,
+        again=lambda folder: f"{resume_command(folder)} {shlex.join(more)}".strip(),
+    )
     switches = tuple(sorted(set(ablation or ())))
     spec = RunSpec(suite or "", method, model, switches, budget, limit, judge, api_base)
     with watching(quiet or json) as watcher:

@@ -7,25 +7,30 @@ from typing import Annotated
 
 import typer
 
-from runners.commands.options import Json
+from runners.commands.options import DataDir, Json
 
 
 def show(
     run: Annotated[str, typer.Argument(help="A run folder, its id, or the beginning of the id.")],
     item: Annotated[str | None, typer.Argument(help="A question by id, or by its number from 1.")] = None,
     results: Annotated[Path, typer.Option(help="Where runs and sweeps are kept.")] = Path("results"),
+    data_dir: DataDir = None,
     all: Annotated[bool, typer.Option("--all", help="Every stored entry, also of a long memory.")] = False,
     json: Json = False,
 ) -> None:
-    """Show a run's questions, or one question's way: stored, eligible, selected, packed, answer, scores."""
+    """Show a run's questions, or one question's way: source, stored, eligible, selected, packed, answer, scores.
+
+    The lines of the source are shown where the suite's data is at hand.
+    """
     from rdforget.plugins import nearest
     from runners.console import print_json
     from runners.errors import UserError
     from runners.journal import read_numbered
-    from runners.output import item_payload, show_item, show_items
+    from runners.output import item_payload, show_items
     from runners.runs import find_run
 
-    numbered = list(read_numbered(find_run(run, results)))
+    folder = find_run(run, results)
+    numbered = list(read_numbered(folder))
     records = [record for _, record in numbered]
     if item is None:
         if json:
@@ -38,7 +43,13 @@ def show(
     }
     if item not in by_name:
         raise UserError(nearest("item", item, [record.query.id for record in records[:5]]))
+    record = by_name[item]
     if json:
-        print_json(item_payload(by_name[item]))
-    else:
-        show_item(by_name[item], whole=all)
+        print_json(item_payload(record))
+        return
+    from runners.compare import manifest_of
+    from runners.losses import histories_of
+    from runners.show import show_item
+
+    histories, lacking = histories_of(manifest_of(folder), data_dir)
+    show_item(record, histories.get(record.history), lacking, whole=all)

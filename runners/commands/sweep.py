@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
 
-from runners.commands.options import SWEEPS, DataDir, DryRun, Json, MaxErrorRate, Out, Quiet, Workers
+from runners.commands.options import (
+    CACHE,
+    SWEEPS,
+    Cache,
+    DataDir,
+    DryRun,
+    Json,
+    MaxCalls,
+    MaxCost,
+    MaxErrorRate,
+    NoCache,
+    Out,
+    Quiet,
+    Timeout,
+    Workers,
+    given_again,
+)
 
 
 def sweep(
+    context: typer.Context,
     sweep: Annotated[str, typer.Argument(help="A YAML file, or the name of a shipped sweep (configs/sweeps).")],
     model: Annotated[
         list[str] | None, typer.Option(help="Run it with this model instead of the file's. Repeatable.")
@@ -19,15 +37,21 @@ def sweep(
     out: Out = SWEEPS,
     workers: Workers = 8,
     max_error_rate: MaxErrorRate = 0.2,
+    cache: Cache = CACHE,
+    no_cache: NoCache = False,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    timeout: Timeout = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Run every combination that a YAML file lists, and print one table."""
     from runners.config import sweep_config
     from runners.console import watching
+    from runners.means import Limits
     from runners.output import show_plan, show_result
     from runners.plan import plan, totals
-    from runners.runs import Limits, prepare_all, run_sweep
+    from runners.runs import prepare_all, run_sweep
 
     path, blocks = sweep_config(sweep)
     if model:
@@ -36,7 +60,18 @@ def sweep(
         runs = prepare_all(blocks, data_dir, ask=False)
         show_plan(totals([stage for run in runs for stage in plan(run)]), runs=len(runs), as_json=json)
         return
+    kept = ("sweep", "model", "data_dir", "out", "workers", "max_error_rate", "cache", "no_cache", "timeout", "quiet")
+    again = shlex.join(["rdf", "sweep", *given_again(context, *kept)])
+    limits = Limits(
+        workers=workers,
+        max_error_rate=max_error_rate,
+        cache=None if no_cache else cache,
+        max_usd=max_cost,
+        max_calls=max_calls,
+        timeout=timeout,
+        again=lambda _: again,
+    )
     with watching(quiet or json) as watcher:
-        result = run_sweep(path.stem, blocks, data_dir, out, Limits(workers, max_error_rate), watcher)
+        result = run_sweep(path.stem, blocks, data_dir, out, limits, watcher)
     show_result(result, as_json=json)
     raise typer.Exit(int(result.code))

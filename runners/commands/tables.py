@@ -34,6 +34,7 @@ def tables(
     from runners.console import print_json
     from runners.errors import UserError
     from runners.figures import draw
+    from runners.output import show_sheet
     from runners.paper import paper_tables
     from runners.sweeps import against as compare_with
     from runners.sweeps import find_sweep, read_sweep
@@ -62,7 +63,7 @@ def tables(
         print_json({"sweep": str(folder), "rows": rows, "notes": notes, "files": [str(file) for file in files]})
         return
     for sheet in sheets:
-        _show(sheet)
+        show_sheet(sheet)
     print(f"written to {target}: {', '.join(file.name for file in files)}")
 
 
@@ -122,23 +123,6 @@ def rows_of(runs: Sequence[Measured], compared: Sequence[Compared]) -> list[dict
     return rows
 
 
-def _show(sheet: Sheet) -> None:
-    """A sheet on the terminal; a wide one in two halves under the same names."""
-    from runners.console import print_table, printable, stdout
-
-    console, rows = stdout(), sheet.plain()
-    console.print(printable(sheet.title))
-    names, width = range(sheet.left), len(sheet.columns)
-    middle = sheet.columns.index("verdict") + 1 if "verdict" in sheet.columns else width
-    for part in (range(middle), (*names, *range(middle, width))) if middle < width else (range(width),):
-        columns = [sheet.columns[at] for at in part]
-        print_table(columns, [[row[at] for at in part] for row in rows], left=columns[: sheet.left])
-        console.print()
-    for note in sheet.notes:
-        console.print(f"note: {printable(note)}")
-    console.print()
-
-
 def _score(run: Measured) -> tuple[str, ...]:
     from runners.stats import interval_of
 
@@ -168,9 +152,11 @@ def _stage(stage: Stage | None) -> tuple[str, ...]:
     if not stage:
         return ("",)
     calls = f"{stage.calls:.2f} calls{'*' if stage.shared else ''}"
-    if not any(stage.tokens.values()):
+    tokens = stage.tokens
+    if not tokens["prompt"] and not tokens["completion"]:
         return (calls,)
-    return calls, f"{stage.tokens['prompt']:,.0f} in", f"{stage.tokens['completion']:,.0f} out"
+    least = "at least " if tokens["uncounted"] else ""
+    return calls, f"{least}{tokens['prompt']:,.0f} in", f"{least}{tokens['completion']:,.0f} out"
 
 
 def _notes(sweep: Sweep, compared: Sequence[Compared], against: str) -> list[str]:
@@ -186,7 +172,7 @@ def _notes(sweep: Sweep, compared: Sequence[Compared], against: str) -> list[str
     ]
     if any(stage.shared for stage in used):
         notes.append("*: with calls for memories that several questions share, spread over the questions asked.")
-    if silent := {run.label for run in sweep.runs if not any(any(s.tokens.values()) for s in run.stages.values())}:
+    if silent := {run.label for run in sweep.runs if not any(s.tokens["prompt"] for s in run.stages.values())}:
         notes.append(f"{', '.join(sorted(silent))}: no tokens are counted.")
     notes += dict.fromkeys(f"{run.cell.suite}: {note}" for run in sweep.runs for note in run.notes)
     if unfinished := [run.id for run in sweep.runs if run.cell.n_missing]:

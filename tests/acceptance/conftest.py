@@ -31,6 +31,8 @@ def rdf(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     monkeypatch.chdir(tmp_path)
     for name in ("RDF_DATA_DIR", "OPENAI_API_KEY", "DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "MOONSHOT_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    # Nothing is waited for between attempts; tests of the waits themselves have a clock of their own.
+    monkeypatch.setattr("rdforget.models.litellm_client._JITTER", lambda state: 0.0)
 
     def call(*args: object) -> Done:
         monkeypatch.setattr(sys, "argv", ["rdf", *map(str, args)])

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from rdforget.tokens import count_tokens
 from runners.journal import read_records
 from tests.acceptance.conftest import Done
 from tests.loopback import Response, failed, role_of, said, serve
@@ -163,4 +164,30 @@ def test_an_interrupted_run_keeps_its_records_and_exits_130(tmp_path: Path) -> N
     assert "interrupted" in err
     assert "Traceback" not in err
     [folder] = (tmp_path / "results" / "runs").iterdir()
+    assert f"go on with: rdf run --resume {folder.relative_to(tmp_path)} --workers 2 --quiet\n" in err
     assert len(list(read_records(folder))) >= 10
+
+
+def test_questions_over_one_history_are_asked_so_that_a_provider_can_cache_it(
+    rdf: Rdf, suite: tuple[str, tuple[object, ...]]
+) -> None:
+    """At least 95 % of curation's prompt tokens were in a request that had been answered before."""
+    texts: list[str] = []
+    early: list[str] = []
+    answered = threading.Event()
+
+    def script(request: dict[str, Any], n: int) -> Response:
+        if role_of(request) == "curate":
+            texts.append("".join(message["content"] for message in request["messages"]))
+            if len(texts) == 1:
+                answered.wait(0.3)  # time for others to come too early
+                early.extend(texts[1:])
+                answered.set()
+        return said(request, replied(request))
+
+    with serve(script) as server:
+        assert run(rdf, server.url, *suite[1], "--workers", 16, suite=suite[0]).code == 0
+    assert early == []
+    beginnings = [os.path.commonprefix([texts[0], text]) for text in texts[1:]]  # noqa: RUF071  # no paths
+    shared = sum(map(count_tokens, beginnings))
+    assert shared >= 0.95 * sum(map(count_tokens, texts))

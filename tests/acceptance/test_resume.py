@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rdforget.records import Record
+from rdforget.records import Gold, Record, Score
 from runners.journal import read_records, read_replies
 from tests.acceptance.conftest import Done
 from tests.acceptance.test_http_run import replied
@@ -59,7 +61,7 @@ def comparable(records: list[Record]) -> list[tuple[object, ...]]:
 def test_a_killed_run_goes_on_where_it_was(rdf: Rdf, tmp_path: Path) -> None:
     server = Counting()
     with serve(server) as running:
-        options = ["--model", "openai/m", "--api-base", running.url, "--workers", "3"]
+        options = ["--model", "openai/m", "--api-base", running.url, "--workers", "3", "--no-cache"]
         whole = rdf("run", "--suite", SUITE, *options, "--json")
         expected = comparable(list(read_records(Path(whole.json["run_dir"]))))
         server.asked.clear()
@@ -67,7 +69,7 @@ def test_a_killed_run_goes_on_where_it_was(rdf: Rdf, tmp_path: Path) -> None:
         start = len(running.requests)
         kill_at(server, start + 20, ["run", "--suite", SUITE, *options, "--quiet"], tmp_path / "killed")
         [folder] = (tmp_path / "killed/results/runs").iterdir()
-        resume = ["run", "--resume", str(folder), "--quiet", "--workers", "2"]
+        resume = ["run", "--resume", str(folder), "--quiet", "--workers", "2", "--no-cache"]
         kill_at(server, len(running.requests) + 31, resume, tmp_path)
         done = rdf(*resume, "--json")
     assert done.code == 0
@@ -121,6 +123,28 @@ def test_only_failed_questions_are_asked_again(rdf: Rdf) -> None:
     assert done.code == 0
     assert asked == {"answer": 1, "judge": 3}
     assert {cell["n_completed"] for cell in done.json["cells"]} == {10}
+
+
+def test_a_scorer_that_crashes_costs_nothing_twice(rdf: Rdf, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(answer: str, gold: Gold) -> tuple[Score, ...]:
+        raise RuntimeError("a scorer with a fault")
+
+    server = Counting()
+    with serve(server) as running:
+        model = ("--model", "openai/m", "--api-base", running.url, "--no-cache")
+        with monkeypatch.context() as broken:
+            broken.setattr("rdforget.scoring.rule.score", crash)
+            first = rdf("run", "--suite", SUITE, "--limit", 5, *model, "--json")
+        assert first.code == 4
+        assert sum(server.asked.values()) == 3 * 5
+        folder = Path(first.json["run_dir"])
+        assert [record.failure.stage for record in read_records(folder) if record.failure] == ["score"] * 5
+        done = rdf("run", "--resume", folder, "--no-cache", "--json")
+        assert sum(server.asked.values()) == 3 * 5
+    assert done.code == 0
+    assert {cell["n_completed"] for cell in done.json["cells"]} == {5}
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
+        assert list(db.execute("SELECT attempt, count(*) FROM records GROUP BY attempt")) == [(1, 5), (2, 5)]
 
 
 def test_a_later_judge_never_answers_for_the_runs_own(rdf: Rdf) -> None:
@@ -177,7 +201,10 @@ def test_a_killed_sweep_goes_on_and_its_table_says_what_is_missing(rdf: Rdf, tmp
     assert "missing" in early
     assert "missing" not in (folder / "table.md").read_text("utf-8")
     assert {cell["n_completed"] for cell in done.json["cells"]} == {8}
-    kept = [read_replies(path.parent) for path in folder.glob("*/journal.sqlite")]
-    assert 0 <= sum(server.asked.values()) - sum(map(len, kept)) <= 2 - 1  # on its way to a worker
+    kept = [reply for path in folder.glob("*/journal.sqlite") for reply in read_replies(path.parent).values()]
+    asked = [reply for reply in kept if reply.source == "asked"]
+    assert 0 <= sum(server.asked.values()) - len(asked) <= 2 - 1  # on its way to a worker
+    # What the three runs have in common is asked once.
+    assert len(kept) > len(asked)
     again = rdf("sweep", "demo", "--json").json["run_dir"]
     assert rdf("sweep", "demo", "--json").json["run_dir"] != again  # one that has ended is not gone on with

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,67 +14,15 @@ import yaml
 from pydantic import ConfigDict, TypeAdapter
 
 from rdforget.calls import answer
-from rdforget.calls.base import Call, Message, Reply
+from rdforget.calls.base import Message
 from rdforget.models.base import CallError
-from rdforget.models.litellm_client import Clamp, LiteLLM, ModelConfig, Parameters, Prices, missing_key
+from rdforget.models.litellm_client import LiteLLM
+from rdforget.models.parameters import Clamp, ModelConfig, Parameters, Prices, missing_key
 from rdforget.records import AnswerOutcome, Usage
-from tests.loopback import Response, Script, Server, failed, no_choices, said, serve
+from tests.loopback import failed, said
+from tests.models.client import CALL, CONFIG, KEY, Connect
 
-KEY = "sk-loopback-0123456789"
-CALL = Call(
-    role="answer",
-    inputs=None,
-    messages=(Message("system", "Answer shortly."), Message("user", "Where does Ines work?")),
-    schema=answer.SCHEMA,
-    max_output_tokens=256,
-)
-CONFIG = ModelConfig(name="model", model="openai/some-model", key_env="LOOPBACK_KEY", timeout=5.0)
 SHIPPED = yaml.safe_load((Path(__file__).parents[2] / "configs" / "models.yaml").read_text("utf-8"))
-
-
-class Client:
-    """A backend whose waits between attempts are written down instead of slept."""
-
-    def __init__(self, server: Server, config: ModelConfig) -> None:
-        self.server = server
-        self.waits: list[float] = []
-        self._backend = LiteLLM(replace(config, api_base=server.url), sleep=self._sleep)
-
-    async def answer(self, call: Call = CALL) -> Reply:
-        return await self._backend.answer(call)
-
-    async def failure(self) -> CallError:
-        with pytest.raises(CallError) as caught:
-            await self.answer()
-        return caught.value
-
-    @property
-    def sent(self) -> dict[str, Any]:
-        """Parameters of the last request as they arrived."""
-        return {k: v for k, v in self.server.requests[-1].json.items() if k not in ("model", "messages")}
-
-    async def _sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-
-
-Connect = Callable[..., Client]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOOPBACK_KEY", KEY)
-
-
-@pytest.fixture
-async def connect() -> AsyncIterator[Connect]:
-    """Starts a server with a script and gives a client of it; both end with the test."""
-    with ExitStack() as servers:
-
-        def start(script: Script, config: ModelConfig = CONFIG, **changes: Any) -> Client:
-            return Client(servers.enter_context(serve(script)), replace(config, **changes))
-
-        yield start
-        await LiteLLM(CONFIG).close()
 
 
 def shipped(name: str) -> ModelConfig:
@@ -92,7 +38,7 @@ def test_importing_the_module_does_not_import_litellm() -> None:
 
 def test_a_missing_key_is_named_without_importing_litellm() -> None:
     code = (
-        "import sys; from rdforget.models.litellm_client import ModelConfig, missing_key;"
+        "import sys; from rdforget.models.parameters import ModelConfig, missing_key;"
         "print(missing_key(ModelConfig('qwen', 'dashscope/qwen', key_env='NO_SUCH_KEY')));"
         "sys.exit('litellm' in sys.modules)"
     )
@@ -252,127 +198,6 @@ async def test_a_parameter_that_litellm_drops_is_reported_as_not_sent(connect: C
     assert reply.params == client.sent
 
 
-@pytest.mark.parametrize(
-    ("status", "kind", "attempts"),
-    [
-        (400, "bad_request", 1),
-        (401, "auth", 1),
-        (402, "auth", 1),
-        (403, "bad_request", 1),
-        (404, "bad_request", 1),
-        (405, "bad_request", 1),
-        (408, "timeout", 3),
-        (413, "bad_request", 1),
-        (422, "bad_request", 1),
-        (429, "rate_limit", 3),
-        (500, "server", 3),
-        (502, "server", 3),
-        (503, "server", 3),
-        (504, "timeout", 3),
-        (529, "server", 3),
-    ],
-)
-@pytest.mark.parametrize("model", ["openai/some-model", "minimax/some-model"])
-async def test_a_status_becomes_a_kind_and_retries_do_not_multiply(
-    model: str, status: int, kind: str, attempts: int, connect: Connect
-) -> None:
-    """The two providers take different ways through litellm."""
-    client = connect(lambda request, n: failed(status, f"no luck with {KEY}"), model=model, attempts=3)
-    error = await client.failure()
-    assert error.kind == kind
-    assert "no luck" in str(error)
-    assert KEY not in str(error)
-    assert len(client.server.requests) == attempts
-    assert len(client.waits) == attempts - 1
-
-
-@pytest.mark.parametrize(
-    ("response", "kind"),
-    [
-        (failed(400, "This model's maximum context length is 8192 tokens.", code="context_length_exceeded"), "context"),
-        (failed(400, "invalid_request_error content_policy_violation", code="content_policy_violation"), "refused"),
-        (Response(body=b"<html>busy</html>"), "server"),
-        (Response(body=b'{"choices": ['), "server"),
-        (Response(body=b"[]"), "server"),
-        (Response(body=b""), "server"),
-        (Response(body=b'{"error": {"message": "overloaded", "code": 529}}'), "server"),
-        (Response(reset=True), "connection"),
-    ],
-)
-async def test_a_broken_reply_becomes_a_kind(response: Response, kind: str, connect: Connect) -> None:
-    client = connect(lambda request, n: response, attempts=1)
-    assert (await client.failure()).kind == kind
-
-
-async def test_empty_choices_are_a_server_error_that_is_tried_again(connect: Connect) -> None:
-    client = connect(lambda request, n: said(request, "Orla") if n else no_choices(request))
-    assert (await client.answer()).text == "Orla"
-    assert len(client.server.requests) == 2
-
-
-async def test_a_withheld_reply_is_refused(connect: Connect) -> None:
-    client = connect(lambda request, n: said(request, None, finish_reason="content_filter"))
-    assert (await client.failure()).kind == "refused"
-    assert len(client.server.requests) == 1
-
-
-async def test_no_server_is_a_connection_error(connect: Connect) -> None:
-    client = connect(lambda request, n: said(request, "Orla"), attempts=2)
-    client.server.stop()
-    assert (await client.failure()).kind == "connection"
-    assert len(client.waits) == 1
-
-
-async def test_a_server_that_never_answers_is_a_timeout(connect: Connect) -> None:
-    client = connect(lambda request, n: said(request, "late", delay=60), timeout=0.2, attempts=2)
-    assert (await client.failure()).kind == "timeout"
-    assert len(client.server.requests) == 2
-
-
-async def test_a_server_that_drips_is_a_timeout(connect: Connect) -> None:
-    client = connect(lambda request, n: replace(said(request, "late"), pace=0.05), timeout=0.3, attempts=1)
-    assert (await client.failure()).kind == "timeout"
-
-
-async def test_cancelling_passes_through(connect: Connect) -> None:
-    client = connect(lambda request, n: said(request, "late", delay=60))
-    task = asyncio.create_task(client.answer())
-    while not (client.server.requests or task.done()):
-        await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert len(client.server.requests) == 1
-
-
-@pytest.mark.parametrize("model", ["openai/some-model", "minimax/some-model"])
-async def test_retry_after_is_honoured(model: str, connect: Connect) -> None:
-    client = connect(lambda request, n: said(request, "Orla") if n else failed(429, retry_after=90), model=model)
-    assert (await client.answer()).text == "Orla"
-    assert client.waits == [90.0]
-
-
-async def test_jitter_stands_where_retry_after_asks_for_less(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdforget.models.litellm_client._JITTER", lambda state: 20.0)
-    client = connect(lambda request, n: said(request, "Orla") if n else failed(503, retry_after=1))
-    await client.answer()
-    assert client.waits == [20.0]
-
-
-async def test_a_wait_beyond_patience_ends_the_call(connect: Connect) -> None:
-    client = connect(lambda request, n: failed(429, retry_after=3600))
-    error = await client.failure()
-    assert (error.kind, error.retry_after) == ("rate_limit", 3600.0)
-    assert len(client.server.requests) == 1
-
-
-async def test_a_retry_after_date_leaves_the_jitter(connect: Connect) -> None:
-    dated = replace(failed(429), headers={"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"})
-    client = connect(lambda request, n: said(request, "Orla") if n else dated)
-    assert (await client.answer()).text == "Orla"
-    assert len(client.waits) == 1
-
-
 async def test_what_litellm_refuses_by_itself_is_a_bad_request(connect: Connect) -> None:
     client = connect(lambda request, n: said(request, "Orla"), model="nosuchprovider/model")
     assert (await client.failure()).kind == "bad_request"
@@ -414,3 +239,14 @@ async def test_nothing_is_printed(connect: Connect, capfd: pytest.CaptureFixture
     await client.answer()
     await connect(lambda request, n: failed(401)).failure()
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("marks", [True, False])
+async def test_the_shared_beginning_is_marked_for_providers_that_want_it(connect: Connect, marks: bool) -> None:
+    call = replace(CALL, messages=(Message("system", "s"), Message("user", "history question", shared=7)))
+    model = "openrouter/anthropic/claude-sonnet-4.5"  # litellm takes the mark away where a provider does not know it
+    client = connect(lambda request, n: said(request, "ok"), model=model, cache_marks=marks)
+    await client.answer(call)
+    first = {"type": "text", "text": "history", "cache_control": {"type": "ephemeral"}}
+    expected = [first, {"type": "text", "text": " question"}] if marks else "history question"
+    assert [message["content"] for message in client.server.requests[0].json["messages"]] == ["s", expected]

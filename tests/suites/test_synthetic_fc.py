@@ -208,3 +208,18 @@ def test_names_stay_unique(kind: str) -> None:
     namer = Namer(random.Random(1))
     names = [namer.name(kind) for _ in range(5000)]
     assert len({name.lower() for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("updates", [1, 3, 10])
+def test_every_slot_is_updated_as_often_as_asked(updates: int) -> None:
+    parameters = Parameters.parse(f"facts={20 * (updates + 1) + updates},updates={updates},hops=1")
+    world = build_world(parameters)
+    history = read_back(world)
+    assert [len(versions) for versions in history.values()] == [updates + 1] * 20
+    assert all(len({value for _, value in versions}) == updates + 1 for versions in history.values())
+    assert parameters.sha256 != Parameters.parse(parameters.name.partition(":")[2].partition(",updates")[0]).sha256
+
+
+def test_a_parameter_that_joined_later_leaves_older_ids_as_they_were() -> None:
+    old = "{'facts': 400, 'revisions': 0.3, 'hops': 2, 'questions': 60, 'historical': 0.2, 'evolution': 0.1, 'seed': 7}"
+    assert Parameters().sha256 == hashlib.sha256(f"synthetic-fc 1 {old}".encode()).hexdigest()

@@ -11,7 +11,7 @@ from rdforget.calls.render import source_lines
 from rdforget.records import Observation
 from rdforget.tokens import count_tokens
 from rdforget.view.chunk import chunks
-from rdforget.view.curate import combine, lexical_fallback
+from rdforget.view.curate import by_order, combine, lexical_fallback
 from tests.builders import history, item, query
 
 observations = st.lists(
@@ -101,3 +101,21 @@ def test_fallback_lines_are_ranked_and_blank_ones_left_out(count: int, asked: st
     source = history("11. Finch is in Nancy.", "12. Orla is in Metz.", " ")
     entries = lexical_fallback(source, query(asked), count)
     assert (entries[0].text, len(entries)) == (first, found)
+
+
+def test_by_order_the_last_value_of_a_slot_holds_and_what_says_the_same_with_it() -> None:
+    active = (
+        item("Ines works at Finch", "Ines|employer|"),
+        item("Ines works at Orla", "Ines|employer|"),
+        item("Metz is old", ""),
+        item("Ines works at Finch", "ines | employer |"),
+        item("Orla is in Metz", "Orla|city|"),
+    )
+    kept, replaced = by_order(active, (item("before", "Ines|employer|"),))
+    assert [one.text for one in kept] == [
+        "Ines works at Finch",
+        "Metz is old",
+        "Ines works at Finch",
+        "Orla is in Metz",
+    ]
+    assert [one.text for one in replaced] == ["before", "Ines works at Orla"]
