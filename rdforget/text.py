@@ -12,7 +12,7 @@ _SPACE = re.compile(r"\s+")
 
 def fold(text: str) -> str:
     """NFC and lower case, so that composed and decomposed spellings are one."""
-    return unicodedata.normalize("NFC", text).lower()
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
 
 
 def words(text: str) -> list[str]:
@@ -27,10 +27,33 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def overlap(query: frozenset[str], text: str) -> float:
-    """Lexical overlap |Q n M| / |Q|, 0 to 1: the share of query words that the text holds (Sec. 3.5)."""
-    return len(query & word_set(text)) / len(query) if query else 0.0
+    """Lexical overlap |Q n M| / |Q|, 0 to 1: the share of query words that the text holds (Sec. 3.5).
+
+    The text is searched for each word instead of being taken apart: most entries of a large memory hold none.
+    """
+    folded = fold(text)
+    held = [word for word in query if word in folded]
+    return sum(_is_whole(word, folded) for word in held) / len(query) if held else 0.0
+
+
+def _is_whole(word: str, folded: str) -> bool:
+    """Whether a word stands in a text that holds it and is no part of a longer one everywhere."""
+    at = folded.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (_is_part(folded[at - 1 : at]) or _is_part(folded[end : end + 1])):
+            return True
+        at = folded.find(word, at + 1)
+    return False
+
+
+def _is_part(char: str) -> bool:
+    r"""Whether `\w` matches."""
+    return char.isalnum() or char == "_"
 
 
 def one_line(text: str) -> str:
     """White space runs, line ends included, become one space: an entry is one line of a prompt."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()  # nothing to replace: most texts, in a hundredth of the time
     return _SPACE.sub(" ", text).strip()

@@ -16,16 +16,21 @@ from runners.commands import (
     compare,
     data,
     dilution,
+    export,
     funnel,
+    judge_check,
     lists,
     memory,
     memory_admin,
     rejudge,
+    report,
     run,
     show,
     simulate,
     sweep,
     tables,
+    take_in,
+    view,
 )
 from runners.errors import Exit, UserError
 
@@ -40,10 +45,15 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("sweep")(sweep.sweep)
 app.command("rejudge")(rejudge.rejudge)
+app.command("judge-check")(judge_check.judge_check)
 app.command("show")(show.show)
 app.command("compare")(compare.compare)
+app.command("export")(export.export)
+app.command("import")(take_in.take_in)
 app.command("funnel")(funnel.funnel)
 app.command("tables")(tables.tables)
+app.command("report")(report.report)
+app.command("view")(view.view)
 app.command("suites")(lists.suites)
 app.command("models")(lists.models)
 app.command("methods")(lists.methods)
@@ -56,6 +66,7 @@ files = typer.Typer(
 files.command("list")(data.overview)
 files.command("check")(data.check)
 files.command("fetch")(data.fetch)
+files.command("schema")(data.schema)
 app.add_typer(files, name="data")
 
 replies = typer.Typer(

@@ -12,6 +12,8 @@ from rdforget.records import Record
 from rdforget.scoring.metrics import JUDGED
 from runners import manifest
 from runners.console import print_table, stdout
+from runners.errata import Errata, Undisputed, asked_by, undisputed
+from runners.errata import show as show_undisputed
 from runners.errors import UserError
 from runners.journal import read_records
 from runners.stats import RESAMPLES, Interval, Paired, Scored, interval_of, paired_of, scored
@@ -66,6 +68,8 @@ class Comparison:
     differs: list[str]
     """Settings that are not the same in both runs, by name."""
     notes: list[str]
+    undisputed: Undisputed | None = None
+    """The same without disputed golds, where a file of them is given."""
 
     def payload(self) -> dict[str, Any]:
         """What `--json` prints."""
@@ -74,8 +78,8 @@ class Comparison:
         return payload
 
 
-def compare(a: Path, b: Path, metric: str | None = None) -> Comparison:
-    """Run `a` less run `b` by `metric`, the headline of `a` unless it is named.
+def compare(a: Path, b: Path, metric: str | None = None, errata: Errata | None = None) -> Comparison:
+    """Run `a` less run `b` by `metric`, the headline of `a` unless it is named; and once more without disputed golds.
 
     UserError where data, questions, scorers or judges differ, where the metric is not in both runs, or where they
     completed no question in common.
@@ -96,6 +100,8 @@ def compare(a: Path, b: Path, metric: str | None = None) -> Comparison:
     result, intervals = paired_of(ours, theirs), (interval_of(ours), interval_of(theirs))
     if not result or not intervals[0] or not intervals[1]:
         raise UserError(f"no question has a value of {metric} in both runs: nothing can be compared")
+    asked = [asked_by(run, of_run) for run, of_run in zip(manifests, records, strict=True)]
+    second, more = undisputed(errata, asked, ours, theirs) if errata else (None, [])
     return Comparison(
         metric=metric,
         a=_side(manifests[0], len(values[0]), intervals[0]),
@@ -107,7 +113,8 @@ def compare(a: Path, b: Path, metric: str | None = None) -> Comparison:
             if values[0][item].value != values[1][item].value
         ],
         differs=sorted(key for key in settings[0].keys() | settings[1].keys() if _unlike(*settings, key)),
-        notes=_notes(settings, records, values, metric, result),
+        notes=_notes(settings, records, values, metric, result) + more,
+        undisputed=second,
     )
 
 
@@ -141,6 +148,9 @@ def show(comparison: Comparison) -> None:
     )
     console.print(f"A wins {result.wins}, loses {result.losses}, ties {result.ties} of {result.n} questions")
     console.print(f"verdict: {verdict[result.verdict]}")
+    if comparison.undisputed:
+        show_undisputed(comparison.undisputed)
+        console.print()
     console.print(f"the runs differ in: {', '.join(comparison.differs) or 'nothing that was set'}")
     for note in comparison.notes:
         console.print(f"note: {note}")

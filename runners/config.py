@@ -18,6 +18,8 @@ from rdforget.records import SWITCHES, Protocol
 from runners.errors import UserError
 
 SWITCH_NAMES = tuple(f"no-{name}" for name in SWITCHES)
+IMPORTED = "imported:"
+"""How the method's name begins where a run's answers were made elsewhere."""
 
 
 class _Strict(BaseModel):

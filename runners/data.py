@@ -16,7 +16,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from rdforget.plugins import UnknownNameError
 from rdforget.suites.base import DataError, find_file
-from rdforget.suites.registry import REGISTRY, SuiteSpec, load_suite
+from rdforget.suites.own_data import read as read_own
+from rdforget.suites.registry import REGISTRY, SuiteSpec, is_folder, load_suite
 from rdforget.suites.sources import SOURCES, OfficialFile, Status, SuiteSource, local_files
 from rdforget.text import one_line
 from runners.errors import UserError
@@ -48,6 +49,8 @@ class SuiteReport:
     detail: str
     """Why it is partial, missing or broken."""
     files: tuple[FileReport, ...]
+    problems: tuple[str, ...] = ()
+    """All that is wrong with a folder of own data, a sentence each, with file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ def presence(name: str, data_dir: Path | None) -> str:
 
 def check_suite(name: str, data_dir: Path | None) -> SuiteReport:
     """Load a suite, count its questions and compare its files with the official ones."""
+    if is_folder(name):
+        return _check_folder(Path(name))
     base = name.partition(":")[0]
     spec, source = suite_spec(name), SOURCES.get(base)
     found = local_files(spec, source, data_dir) if source and data_dir else {}
@@ -104,6 +109,24 @@ def check_suite(name: str, data_dir: Path | None) -> SuiteReport:
         return SuiteReport(name, state, None, spec.expected, str(error), files)
     state = "complete" if suite.expected in (None, questions) else "partial"
     return SuiteReport(name, state, questions, suite.expected, " ".join(suite.notes), files)
+
+
+def _check_folder(folder: Path) -> SuiteReport:
+    try:
+        data = read_own(folder)
+        if not data.problems:
+            load_suite(str(folder), None)
+    except DataError as error:
+        return SuiteReport(str(folder), "missing", None, None, str(error), ())
+    lines = sum(len(history.observations) for history in data.histories.values())
+    title = f"{data.about.title}: " if data.about.title else ""
+    detail = f"{title}lines in {len(data.histories)} histories: {lines:,}; metrics: {', '.join(data.about.metrics)}"
+    if data.idle:
+        detail += f"; histories without a question: {data.idle}"
+    if data.problems:
+        detail = f"mistakes: {len(data.problems)}"
+    state = "broken" if data.problems else "complete"
+    return SuiteReport(data.name, state, len(data.tasks), None, detail, (), data.problems)
 
 
 def _has_other(spec: SuiteSpec, data_dir: Path | None) -> bool:

@@ -29,6 +29,7 @@ from rdforget.view.eligibility import CUES
 from runners import manifest
 from runners.backends import make_backend, model_config, semantic
 from runners.config import (
+    IMPORTED,
     SWITCH_NAMES,
     MethodConfig,
     RulesConfig,
@@ -101,6 +102,8 @@ class Run:
 
 def make_method(name: str) -> Method:
     """A method of configs/methods.yaml, or one that another package brings, with its default options."""
+    if name.startswith(IMPORTED):
+        raise UserError(f"{name} made its answers elsewhere: `rdf import` takes them in, and nothing can be run anew")
     configs = method_configs()
     if name not in configs and name not in BUILDERS.names():
         raise UserError(nearest("method", name, [*configs, *BUILDERS.names()]))
@@ -129,7 +132,8 @@ def prepare(
         raise UserError(f"method {spec.method} has no part that {idle[0]} could turn off")
     if {"no-closure", "no-qc"} <= set(spec.switches):
         raise UserError("no-closure has nothing to turn off where no-qc hides the question: leave one of them out")
-    scored_by = suite_configs().get(spec.suite.partition(":")[0], SuiteConfig(metrics=("rule",)))
+    default = SuiteConfig(metrics=suite.metrics, protocol=suite.protocol)
+    scored_by = suite_configs().get(spec.suite.partition(":")[0], default)
     for metric in scored_by.metrics:
         SCORERS.get(metric)
     metrics = scored_by.metrics + (("judge",) if spec.judge and not JUDGED & set(scored_by.metrics) else ())

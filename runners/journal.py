@@ -7,6 +7,7 @@ share are stored once, by content.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import sqlite3
@@ -19,7 +20,7 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from rdforget.calls.base import Call, Reply
-from rdforget.records import CallRecord, Record, Score
+from rdforget.records import CallRecord, Record, Score, Verdict
 from runners.errors import UserError
 
 FILE = "journal.sqlite"
@@ -128,17 +129,17 @@ def read_records(folder: Path) -> Iterator[Record]:
 
 def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
     """The records with their positions in the suite, with the scores of judges that came later; of several attempts
-    the last."""
+    and of several verdicts of one judge the last."""
     with _reading(folder) as db:
         memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
-        later: defaultdict[int, list[Any]] = defaultdict(list)
-        for ordinal, scores in db.execute("SELECT ordinal, scores FROM rejudged ORDER BY rowid"):
-            later[ordinal] += json.loads(scores)
+        later: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+        for ordinal, judge, scores in db.execute("SELECT ordinal, judge, scores FROM rejudged ORDER BY rowid"):
+            later[ordinal][judge] = json.loads(scores)
         # SQLite takes a bare column from the row that has the maximum.
         last = "SELECT ordinal, content, max(attempt) FROM records GROUP BY ordinal ORDER BY ordinal"
         for ordinal, text, _ in db.execute(last):
             content = json.loads(text)
-            content["scores"] += later[ordinal]
+            content["scores"] += itertools.chain.from_iterable(later[ordinal].values())
             if content["trace"]:
                 content["trace"]["memory"] = memories[content["trace"]["memory"]]
             yield ordinal, _RECORD.validate_python(content)
@@ -191,6 +192,18 @@ def read_replies(folder: Path, *, judge: str | None = None, but: Container[str] 
     query, values = (later, (judge,)) if judge is not None else ("SELECT key, content FROM replies ORDER BY id", ())
     with _reading(folder) as db:
         return Replies({key: text for key, text in db.execute(query, values) if key not in but})
+
+
+def read_unread(folder: Path, judge: str) -> set[str]:
+    """The keys of a later judge's calls that led to no verdict."""
+    last = "SELECT max(rowid) FROM rejudged WHERE judge = ? GROUP BY ordinal"
+    with _reading(folder) as db:
+        return {
+            call.key
+            for scores, calls in db.execute(f"SELECT scores, calls FROM rejudged WHERE rowid IN ({last})", (judge,))
+            if any(score.verdict is Verdict.INVALID for score in _SCORES.validate_json(scores))
+            for call in _CALLS.validate_json(calls)
+        }
 
 
 def read_roles(folder: Path) -> Iterator[tuple[str, str, Reply]]:

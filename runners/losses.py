@@ -12,7 +12,7 @@ from typing import Any
 
 from rdforget.records import History, Record
 from rdforget.suites.base import DataError
-from rdforget.suites.registry import is_ready, load_suite
+from rdforget.suites.registry import is_folder, is_ready, load_suite
 from runners.compare import manifest_of, unlike_data
 from runners.errors import UserError
 from runners.funnel import Basis, Outcome, Stage, Stages, funnel_of
@@ -147,7 +147,7 @@ def histories_of(manifest: Mapping[str, Any], data_dir: Path | None) -> tuple[Ma
     name = manifest["spec"]["suite"]
     try:
         ready = is_ready(name, data_dir)
-        if ready.startswith("needs") or not (data_dir or ready == "generated"):
+        if ready.startswith("needs") or not (data_dir or ready == "generated" or is_folder(name)):
             return {}, f"the data of {name} is not at hand ({ready}): what histories hold is unknown"
         sources, histories = _loaded(name, data_dir)
     except DataError as error:

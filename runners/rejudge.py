@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,24 +15,38 @@ from pydantic import TypeAdapter
 
 from rdforget.calls.base import prompts_digest
 from rdforget.item import Desk, Ledger
-from rdforget.records import Protocol, Record
+from rdforget.records import Protocol, Record, Verdict
 from rdforget.scoring.metrics import JUDGED, score
 from runners import manifest
+from runners.agreement import Agreement, agreements, payload
 from runners.backends import make_backend, model_config, semantic
 from runners.engine import Watcher
 from runners.errors import UserError
 from runners.halt import Halt
-from runners.journal import Journal, read_numbered, read_records, read_replies
+from runners.journal import Journal, read_numbered, read_records, read_replies, read_unread
 from runners.means import Limits, Means, Way, opened, way_to
 from runners.pool import in_parallel
 from runners.runs import Result, exit_code
 from runners.tables import Outcome, cells_of, summary_of, write_tables
 
 
-def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watcher: Watcher) -> Result:
+@dataclass(frozen=True, slots=True)
+class Rejudged:
+    """A run with the verdicts of another judge, and how far that judge agrees with those before."""
+
+    result: Result
+    agreements: list[Agreement]
+
+    def payload(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return self.result.payload() | {"agreement": payload(self.agreements)}
+
+
+def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watcher: Watcher) -> Rejudged:
     """Add a metric `judge[NAME]` (or `rubric[NAME]`) to a run; its own scores stay beside it.
 
-    A further round with the same judge is `judge[NAME#2]` and asks anew; a round that was cut short is gone on with.
+    A round that was cut short, or in which verdicts are lacking, is gone on with. A further one with the same judge is
+    `judge[NAME#2]` and asks anew.
     Raises UserError where no answer is stored.
     """
     began = time.monotonic()
@@ -49,7 +63,7 @@ def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watc
         desk = Desk(
             partial(journal.add_rejudge_reply, label),
             journal.add_build,
-            read_replies(folder, judge=label),
+            read_replies(folder, judge=label, but=read_unread(folder, label)),
             repeat=turn + own,
         )
         halt = Halt()
@@ -62,7 +76,8 @@ def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watc
     judged = list(read_records(folder))
     outcome = Outcome(cells_of(judged, settings, manifest.read(folder)["spec"]["model"]), summary_of(judged))
     write_tables(folder, [outcome], name=f"table-{label.replace('/', '-')}")
-    return Result(folder, time.monotonic() - began, [outcome], exit_code(outcome.cells, limits.max_error_rate), [])
+    code = exit_code(outcome.cells, limits.max_error_rate)
+    return Rejudged(Result(folder, time.monotonic() - began, [outcome], code, []), agreements(judged, label))
 
 
 async def _judge_all(
@@ -97,7 +112,7 @@ async def _judge_all(
 
 
 def _round(judge: str, records: list[tuple[int, Record]]) -> int:
-    """The number from 0 of the first round that lacks an answer that there is."""
+    """The number from 0 of the first round that lacks a verdict on an answer that there is."""
     answered = [record for _, record in records if record.answer]
     return next(n for n in itertools.count() if not all(_judged(record, _label(judge, n)) for record in answered))
 
@@ -107,4 +122,5 @@ def _label(judge: str, turn: int) -> str:
 
 
 def _judged(record: Record, label: str) -> bool:
-    return any(one.metric.endswith(f"[{label}]") for one in record.scores)
+    scores = [one for one in record.scores if one.metric.endswith(f"[{label}]")]
+    return bool(scores) and all(one.verdict is not Verdict.INVALID for one in scores)

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from rdforget.plugins import nearest
 from rdforget.records import Record
 from rdforget.suites.base import Suite
+from rdforget.suites.registry import is_folder
 from runners import manifest
 from runners.config import SweepConfig
 from runners.costs import Cost, costs_in, merged, payload, write_costs
@@ -221,7 +222,8 @@ def find_run(name: str, root: Path) -> Path:
 
 
 def _label(spec: RunSpec) -> str:
-    return "-".join((spec.suite, spec.method, spec.model, *spec.switches))
+    suite = Path(spec.suite).resolve().name if is_folder(spec.suite) else spec.suite
+    return "-".join((suite, spec.method, spec.model, *spec.switches))
 
 
 def _cell_folder(folder: Path, number: int, run: Run) -> Path:

@@ -118,7 +118,7 @@ def interval(values: Sequence[float], clusters: Sequence[str]) -> Interval | Non
     mean = float(array.mean())
     by: Bounds = "wilson"
     if _binary(array) and len(sums) == len(array):
-        low, high = _wilson(int(array.sum()), len(array))
+        low, high = wilson(int(array.sum()), len(array))
     else:
         low, high, by = _bounds(mean, sums, sizes, least=0.0)
     return Interval(_points(mean), _points(low), _points(high), len(array), len(sums), by)
@@ -200,7 +200,7 @@ def _bounds(mean: float, sums: Floats, sizes: Floats, least: float) -> tuple[flo
     import numpy as np
 
     if np.ptp(sums / sizes) < 1e-12:
-        unlike = _wilson(0, len(sums))[1]
+        unlike = wilson(0, len(sums))[1]
         return mean - unlike * (mean - least), mean + unlike * (1 - mean), "wilson"
     # Units that are alike are drawn together: the same law, and a few columns instead of one a unit. Their order is
     # that of appearance and not of size, so that a difference the other way round has the mirrored interval.
@@ -212,7 +212,8 @@ def _bounds(mean: float, sums: Floats, sizes: Floats, least: float) -> tuple[flo
     return float(low), float(high), "bootstrap"
 
 
-def _wilson(count: int, of: int) -> tuple[float, float]:
+def wilson(count: int, of: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of independent things, 0 to 1."""
     from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
     low, high = proportion_confint(count, of, alpha=0.05, method="wilson")

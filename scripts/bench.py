@@ -1,84 +1,66 @@
-"""Time and memory of whole commands, as a table: `python scripts/bench.py [--runs 5]`.
+"""Time and memory as a table: `python scripts/bench.py [--only engine store] [--write]`.
 
-Every figure is of a child process by the operating system's own accounting; the median of the runs is printed.
-Data of the suites is taken from RDF_DATA_DIR; without it the rows on real data are left out.
+Every figure is of a child process, by the operating system's own accounting where it is of a whole one; the median of
+the runs is printed. inspect-ai gets an environment of its own, which needs a package registry once. Rows on real data
+are left out without RDF_DATA_DIR. `--write` puts the table into results/bench.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import statistics
-import subprocess
+import platform
 import sys
-import tempfile
-import time
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from platformdirs import user_cache_path
 from tabulate import tabulate
 
-RDF = [sys.executable, "-m", "runners"]
-CHUNKING = """
-from rdforget.suites.registry import load_suite
-from rdforget.tokens import count_tokens
-from rdforget.view.chunk import chunks
-[history] = {task.history.id: task.history for task in load_suite(%r, None).tasks()}.values()
-found = chunks(history.observations, 8_000)
-tokens = sum(count_tokens(seen.text) for seen in history.observations)
-print(f"{tokens:,} tokens, {len(history.observations):,} observations, {len(found):,} chunks")
-"""
+from scripts.benches import engine, memory
+from scripts.benches.measuring import ROOT, Bench, Options
 
-
-class Figures(NamedTuple):
-    """Seconds and MiB of one process."""
-
-    wall: float
-    cpu: float
-    peak: float
-    said: str
-
-
-def measure(command: list[str], folder: Path) -> Figures:
-    """Run a command to its end in `folder`; a failing command ends the benchmark."""
-    with (folder / "said").open("w+", encoding="utf-8") as said:
-        began = time.perf_counter()
-        process = subprocess.Popen(command, cwd=folder, stdout=said)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        text = said.read()
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} ended with exit code {process.returncode}")
-    return Figures(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, text)
+BENCHES: dict[str, Bench] = {
+    "parts": engine.parts,
+    "engine": engine.scripted,
+    "latency": engine.latency,
+    "commands": engine.commands,
+    "store": memory.scale,
+}
+_HEADERS = ("what", "figure", "target", "held")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=5)
-    runs = parser.parse_args().runs
+    parser.add_argument("--only", nargs="+", choices=BENCHES, default=list(BENCHES))
+    parser.add_argument("--runs", type=int, default=3, help="of what is cheap; the median is printed")
+    parser.add_argument("--store-rows", type=int, default=1_000_000)
+    parser.add_argument("--write", action="store_true", help="put the table into results/bench.md")
+    given = parser.parse_args()
     data = os.environ.get("RDF_DATA_DIR")
-    big = "synthetic-chat:chats=1,sessions=2500,turns=100,people=200,facts=2000,questions=200"
-    cases: list[tuple[str, list[str], int]] = [
-        ("rdf --help", [*RDF, "--help"], runs),
-        ("rdf run, synthetic-fc, rules, 60 questions", [*RDF, "run", "--suite", "synthetic-fc", "--quiet"], runs),
-        ("rdf sweep demo, 360 questions", [*RDF, "sweep", "demo", "--quiet"], runs),
-        ("a 10-million-token history, generated and chunked", [sys.executable, "-c", CHUNKING % big], 1),
-    ]
-    if data:
-        for suite in ("mab-fc", "lme-ku", "beam"):
-            command = [*RDF, "run", "--suite", suite, "--quiet", "--data-dir", str(Path(data).resolve())]
-            cases.append((f"rdf run, {suite}, rules", command, runs))
+    options = Options(
+        given.runs, given.store_rows, Path(data).resolve() if data else None, user_cache_path("rdforget-bench")
+    )
     rows = []
-    for name, command, count in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            figures = [measure(command, Path(folder)) for _ in range(count)]
-        wall, cpu, peak = (statistics.median(values) for values in list(zip(*figures, strict=True))[:3])
-        rows.append((name, count, f"{wall:.2f}", f"{cpu:.2f}", f"{peak:.0f}"))
-        if command[1] == "-c":
-            print(figures[0].said.strip())
-    print(tabulate(rows, headers=("what", "runs", "wall s", "CPU s", "peak MiB"), tablefmt="github"))
+    for name in given.only:
+        for row in BENCHES[name](options):
+            print(" | ".join(row.cells()), flush=True)
+            rows.append(row.cells())
+    table = tabulate(rows, headers=_HEADERS, tablefmt="github")
+    if given.write:
+        (ROOT / "results" / "bench.md").write_text(f"{_head(' '.join(given.only))}\n\n{table}\n", "utf-8")
+    else:
+        print(table)
+
+
+def _head(parts: str) -> str:
+    when = datetime.now(UTC).date()
+    return (
+        f"# Speed and memory\n\nMade by `python scripts/bench.py --write` ({parts}) on {when}: {os.cpu_count()} shared "
+        f"cores, Python {platform.python_version()}."
+    )
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.05, help="seconds")
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=server, args=(given.latency, given.slots, there))
@@ -78,7 +79,10 @@ def main() -> None:
         here.send("stop")
         process.join()
     least, each = calls * given.latency / given.slots, 1000 * cpu / calls
-    print(f"{calls} calls in {wall:.2f} s; least {least:.2f} s; ratio {wall / least:.2f}; CPU {each:.1f} ms a call")
+    if given.json:
+        print(json.dumps({"ratio": wall / least, "slots": given.slots, "cpu_ms": each}))
+    else:
+        print(f"{calls} calls in {wall:.2f} s; least {least:.2f} s; ratio {wall / least:.2f}; CPU {each:.1f} ms a call")
 
 
 if __name__ == "__main__":

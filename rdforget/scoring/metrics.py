@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from rdforget.calls.base import Caller
 from rdforget.plugins import Registry
@@ -48,6 +48,12 @@ _APPLIES: dict[str, tuple[Callable[[Gold], bool], tuple[str, ...]]] = {
 def names_of(metrics: Iterable[str]) -> list[str]:
     """Names of the scores that the metrics give, the headline first."""
     return [name for metric in metrics for name in (_APPLIES[metric][1] if metric in _APPLIES else (metric,))]
+
+
+def applying(golds: Collection[Gold]) -> tuple[str, ...]:
+    """The metrics that some of these golds call for, the headline first; `judge` where there is no other."""
+    found = tuple(name for name in ("rule", "option", "rubric") if any(map(_APPLIES[name][0], golds)))
+    return found or ("judge",)
 
 
 def excluded(metrics: tuple[str, ...], gold: Gold) -> tuple[Score, ...]:

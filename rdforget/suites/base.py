@@ -7,11 +7,11 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdforget.errors import MendableError
-from rdforget.records import Task
+from rdforget.records import Protocol, Task
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -42,6 +42,10 @@ class Suite:
     """Number of questions in the paper, where it names one."""
     notes: tuple[str, ...] = ()
     """What is partial about the data here, in sentences."""
+    metrics: tuple[str, ...] = ("rule",)
+    """What is computed, the headline first, where configs/suites.yaml does not say."""
+    protocol: Protocol = field(default_factory=Protocol)
+    """The constants of a run, where configs/suites.yaml does not say."""
 
 
 def find_file(data_dir: Path, folder: str, *names: str) -> Path | None:

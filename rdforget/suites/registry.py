@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -126,14 +127,25 @@ def _spec(name: str) -> SuiteSpec:
         raise DataError(str(error)) from error
 
 
+def is_folder(name: str) -> bool:
+    """Whether a suite's name is the path of a folder of own data; a suite that is listed goes first."""
+    if os.sep in name or "/" in name:
+        return True
+    return Path(name).is_dir() and name.partition(":")[0] not in REGISTRY.names()
+
+
 def load_suite(name: str, data_dir: Path | None) -> Suite:
-    """The suite of `name` or `name:variant`. DataError where name, variant or data are not to be had."""
+    """The suite of `name` or `name:variant`, or that of a folder. DataError where it is not to be had."""
+    if is_folder(name):
+        return _own(name)
     base, _, variant = name.partition(":")
     return _spec(base).load(variant, data_dir)
 
 
 def is_ready(name: str, data_dir: Path | None) -> str:
     """Whether the data is at hand: `generated`, `local: <file names>` or what is missing. Reads no data."""
+    if is_folder(name):
+        return f"local: {name}" if Path(name).is_dir() else f"needs the folder {name}"
     spec = _spec(name.partition(":")[0])
     if not spec.files:
         return spec.origin
@@ -141,3 +153,12 @@ def is_ready(name: str, data_dir: Path | None) -> str:
         if data_dir and (paths := find_parts(data_dir, spec.folder, file)):
             return f"local: {', '.join(path.name for path in paths)}"
     return "needs --data-dir or network" if spec.on_hub else f"needs `rdf data fetch {name}`"
+
+
+def _own(name: str) -> Suite:
+    from rdforget.suites import own_data
+
+    suite = own_data.load(Path(name))
+    if suite.name in REGISTRY.names():
+        raise DataError(f"{name} has the name of a suite that is listed: give the folder another name")
+    return suite

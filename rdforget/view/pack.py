@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rdforget.records import Entry, Packed, View
-from rdforget.tokens import count_tokens
+from rdforget.tokens import count_tokens, least_tokens
 
 ENTRY_OVERHEAD = 8
 
@@ -23,6 +23,8 @@ def pack(ordered: Iterable[Entry], budget: int | None) -> View:
     packed: list[Packed] = []
     used = 0
     for entry in ordered:
+        if budget is not None and used + least_tokens(entry.text) + ENTRY_OVERHEAD > budget:
+            continue  # without counting: a large memory has many such
         price = cost(entry)
         if budget is None or used + price <= budget:
             packed.append(Packed(entry, price))

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from rdforget.calls.render import entry_line
 from rdforget.records import Entry, Query, Status
 from rdforget.text import overlap, word_set
-from rdforget.tokens import count_tokens
+from rdforget.tokens import count_tokens, least_tokens
 
 ACTIVE_BONUS = 0.4
+_LABEL = 3
+"""Least tokens of what `entry_line` puts before the text: bracket, status, colon."""
 
 
 def relevance(entry: Entry, query_words: frozenset[str]) -> float:
@@ -31,6 +33,8 @@ def collect(ranked: Sequence[Entry], target_tokens: int) -> tuple[Entry, ...]:
     candidates: list[Entry] = []
     used = 0
     for entry in ranked:
+        if candidates and used + least_tokens(entry.text) + _LABEL > target_tokens:
+            continue  # without counting: a large memory has many such
         size = count_tokens(entry_line(entry) + "\n")
         if not candidates or used + size <= target_tokens:
             candidates.append(entry)

@@ -1,4 +1,4 @@
-"""`rdf data list`, `rdf data check`, `rdf data fetch`: the suites' official files."""
+"""`rdf data list`, `check`, `fetch` and `schema`: the suites' official files, and folders of own data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ FetchDir = Annotated[
     Path | None,
     typer.Option("--data-dir", envvar="RDF_DATA_DIR", file_okay=False, help="Folder to put the files into."),
 ]
+
+_SHOWN = 20
+"""Mistakes of a folder that are listed; `--json` has all."""
 
 
 def overview(data_dir: DataDir = None, json: Json = False) -> None:
@@ -41,23 +44,26 @@ def overview(data_dir: DataDir = None, json: Json = False) -> None:
 
 
 def check(
-    suites: Annotated[list[str] | None, typer.Argument(help="Suites; without any, all that have files.")] = None,
+    suites: Annotated[
+        list[str] | None, typer.Argument(help="Suites, or folders of own data; without any, all that have files.")
+    ] = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
     """Load the suites, count their questions and compare their files with the official ones.
 
+    Of a folder of own data every mistake is named, with file and line.
     Exit code 2 where data is broken, or missing of a suite that is named.
     """
     from dataclasses import asdict
 
-    from rdforget.suites.registry import REGISTRY
-    from runners.console import print_json, print_table
+    from rdforget.suites.registry import REGISTRY, is_folder
+    from runners.console import print_json, print_table, printable, stdout
     from runners.data import check_suite, file_table, suite_spec
     from runners.errors import Exit, UserError
 
     names = suites or [name for name in REGISTRY.names() if suite_spec(name).files]
-    if data_dir is None and any(suite_spec(name).files for name in names):
+    if data_dir is None and any(suite_spec(name).files for name in names if not is_folder(name)):
         raise UserError("there is no data folder to check: pass --data-dir, or set RDF_DATA_DIR")
     reports = [check_suite(name, data_dir) for name in names]
     bad = {"broken", "missing"} if suites else {"broken"}
@@ -74,6 +80,9 @@ def check(
         if files:
             typer.echo()
             print_table(("suite", "file", "status", "found"), files, left=("suite", "file", "status", "found"))
+        for problems in filter(None, (report.problems for report in reports)):
+            shown = [*problems[:_SHOWN], *([f"... and {len(problems) - _SHOWN} more"] if problems[_SHOWN:] else [])]
+            stdout().print("", *map(printable, shown), sep="\n")
     raise typer.Exit(int(code))
 
 
@@ -98,3 +107,22 @@ def fetch(
     else:
         columns = ("suite", "file", "action", "status", "note")
         print_table(columns, [(f.suite, f.file, f.action, f.status, f.note) for f in done], left=columns)
+
+
+def schema(
+    of: Annotated[str, typer.Argument(help="own (a folder of own data), answers, errata or export.")] = "own",
+    json: Json = False,
+) -> None:
+    """Print the keys of a format: own data, answers for `rdf import`, disputed golds, records of `rdf export`."""
+    from rdforget.plugins import nearest
+    from runners.console import print_json
+    from runners.errors import UserError
+    from runners.schemas import SCHEMAS
+
+    if of not in SCHEMAS:
+        raise UserError(nearest("schema", of, SCHEMAS))
+    found = SCHEMAS[of]()
+    if json:
+        print_json({"schema": of, "files": found.files})
+    else:
+        typer.echo(found.words, nl=False)

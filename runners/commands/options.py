@@ -17,6 +17,12 @@ DataDir = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Errata = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True, dir_okay=False, help="Disputed golds (suite, id, reason, source): a second score without them."
+    ),
+]
 Quiet = Annotated[bool, typer.Option(help="No live display.")]
 Out = Annotated[Path, typer.Option(help="Where the folder of the run is made.")]
 Workers = Annotated[int, typer.Option(min=1, max=1024, help="Questions in flight at once.")]

@@ -23,8 +23,13 @@ def rejudge(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Score a run's stored answers with another judge; no answer is asked for again, both scores stay."""
-    from runners.console import watching
+    """Score a run's stored answers with another judge; no answer is asked for again, both scores stay.
+
+    How far the judges agree is counted, with Cohen's kappa. Verdicts that this judge could not give before are asked
+    for again; once it has judged every answer, a further round is one of its own.
+    """
+    from runners.agreement import show
+    from runners.console import print_json, watching
     from runners.means import Limits
     from runners.output import show_result
     from runners.rejudge import rejudge as judge_again
@@ -33,6 +38,10 @@ def rejudge(
     folder = find_run(run, results)
     limits = Limits(workers, max_error_rate, None if no_cache else cache, timeout=timeout)
     with watching(quiet or json) as watcher:
-        result = judge_again(folder, judge, api_base, limits, watcher)
-    show_result(result, as_json=json)
-    raise typer.Exit(int(result.code))
+        rejudged = judge_again(folder, judge, api_base, limits, watcher)
+    if json:
+        print_json(rejudged.payload())
+    else:
+        show_result(rejudged.result, as_json=False)
+        show(rejudged.agreements)
+    raise typer.Exit(int(rejudged.result.code))

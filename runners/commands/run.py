@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     suite: Annotated[
-        str | None, typer.Option(help="Suite, with a variant after a colon: mab-fc, mab-fc:sh_6k.")
+        str | None,
+        typer.Option(help="Suite, with a variant after a colon: mab-fc, mab-fc:sh_6k; or a folder of own data."),
     ] = None,
     model: Annotated[str, typer.Option(help="A name from `rdf models`, or any litellm string.")] = "rules",
     method: Annotated[str, typer.Option(help="A name from `rdf methods`.")] = "rd-forget",

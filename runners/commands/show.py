@@ -38,9 +38,9 @@ def show(
         else:
             show_items(records)
         return
-    by_name = {record.query.id: record for record in records} | {
-        str(ordinal + 1): record for ordinal, record in numbered
-    }
+    # An id goes before a number: the ids of own data may be numbers.
+    by_name = {str(ordinal + 1): record for ordinal, record in numbered}
+    by_name |= {record.query.id: record for record in records}
     if item not in by_name:
         raise UserError(nearest("item", item, [record.query.id for record in records[:5]]))
     record = by_name[item]

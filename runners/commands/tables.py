@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from runners.commands.options import Errata as ErrataFile
 from runners.commands.options import Json
 
 if TYPE_CHECKING:
+    from runners.errata import Disputes
     from runners.latex import Sheet
+    from runners.stats import Scored
     from runners.sweeps import Compared, Measured, Stage, Sweep
+
+DISPUTED = "without disputed golds"
+_BOUNDS = ("value", "low", "high")
 
 
 def tables(
@@ -26,6 +32,7 @@ def tables(
     out: Annotated[
         Path | None, typer.Option(file_okay=False, help="Where files go; without it, into the sweep folder.")
     ] = None,
+    errata: ErrataFile = None,
     results: Annotated[Path, typer.Option(help="Where runs and sweeps are kept.")] = Path("results"),
     json: Json = False,
 ) -> None:
@@ -46,6 +53,9 @@ def tables(
         raise UserError(nearest("method in this sweep", against, methods))
     against = against or "rd-forget"
     compared = compare_with(read.runs, against)
+    disputes = _disputes(errata, read) if errata else None
+    if paper and errata:
+        raise UserError("the paper's tables have no column without disputed golds: leave --paper or --errata out")
     if paper:
         made = paper_tables(read)
         if not made:
@@ -53,8 +63,8 @@ def tables(
         sheets = [table.sheet for table in made]
         rows = [cell for table in made for cell in table.cells]
     else:
-        sheets = [sheet_of(read, compared, against)]
-        rows = rows_of(read.runs, compared)
+        sheets = [sheet_of(read, compared, against, disputes)]
+        rows = rows_of(read.runs, compared, disputes)
     target = out or folder
     files = _write(target, "paper" if paper else "tables", _origin(read), sheets, rows)
     files += draw(read.runs, compared, against, target)
@@ -67,21 +77,24 @@ def tables(
     print(f"written to {target}: {', '.join(file.name for file in files)}")
 
 
-def sheet_of(sweep: Sweep, compared: Sequence[Compared], against: str) -> Sheet:
+def sheet_of(sweep: Sweep, compared: Sequence[Compared], against: str, disputes: Disputes | None = None) -> Sheet:
     """A row a run: score, paired difference, calls and tokens by stage, and what fills the view."""
     from runners.latex import Box, Sheet
 
     by_run = {one.run.id: one for one in compared}
     stages = _stages(sweep.runs)
     repeats = any(run.cell.repeat for run in sweep.runs)
-    head = ["suite", "method", "model", "B", *(["repeat"] if repeats else []), "metric", "score", "completed"]
+    head = ["suite", "method", "model", "B", *(["repeat"] if repeats else []), "metric", "score"]
+    head += [*([DISPUTED] if disputes else []), "completed"]
     head += [f"less {against}", "p", "verdict", *stages, "view tokens", "packed", "rescues", "fallbacks", "unread"]
     rows = []
     for run in sweep.runs:
         cell, one = run.cell, by_run.get(run.id)
         boxes: list[tuple[str, ...]] = [(cell.suite,), (run.name,), (run.label,), (str(cell.budget),)]
         boxes += [(str(cell.repeat),)] if repeats else []
-        boxes += [(cell.metric,), _score(run), (f"{cell.n_completed} of {cell.n_total - cell.n_excluded}",)]
+        boxes += [(cell.metric,), _score(run.evaluations)]
+        boxes += [_score(disputes.without(run.id, run.evaluations))] if disputes else []
+        boxes += [(f"{cell.n_completed} of {cell.n_total - cell.n_excluded}",)]
         boxes += _difference(one)
         boxes += [_stage(run.stages.get(stage)) for stage in stages]
         summary = run.summary
@@ -89,11 +102,13 @@ def sheet_of(sweep: Sweep, compared: Sequence[Compared], against: str) -> Sheet:
         boxes += [(str(summary.rescues),), (str(summary.fallbacks),)]
         boxes.append((", ".join(f"{stage} {count}" for stage, count in run.unread.items()) or "0",))
         rows.append([Box(lines) for lines in boxes])
-    notes = _notes(sweep, compared, against)
+    notes = _notes(sweep, compared, against) + (disputes.notes if disputes else [])
     return Sheet("sweep", f"Sweep {sweep.folder.resolve().name}", head, rows, notes, left=3)
 
 
-def rows_of(runs: Sequence[Measured], compared: Sequence[Compared]) -> list[dict[str, Any]]:
+def rows_of(
+    runs: Sequence[Measured], compared: Sequence[Compared], disputes: Disputes | None = None
+) -> list[dict[str, Any]]:
     """The same for programs, a row a run; stages as `curate.calls`, `curate.prompt` and so on, a question."""
     from dataclasses import asdict
 
@@ -107,6 +122,10 @@ def rows_of(runs: Sequence[Measured], compared: Sequence[Compared]) -> list[dict
         row: dict[str, Any] = {"run": run.id, "label": run.label, **asdict(run.cell)}
         row["switches"] = " ".join(run.cell.switches)
         row |= {"interval_low": bounds and round(bounds.low, 2), "interval_high": bounds and round(bounds.high, 2)}
+        if disputes:
+            bounds = interval_of(disputes.without(run.id, run.evaluations))
+            row |= {f"undisputed_{name}": bounds and round(getattr(bounds, name), 2) for name in _BOUNDS}
+            row |= {"undisputed_n": bounds.n if bounds else 0, "errata_sha256": disputes.sha256}
         for name in ("difference", "low", "high", "wins", "losses", "ties"):
             row[f"paired_{name}"] = getattr(one.paired, name) if one else None
         row |= {"p": one.paired.p if one else None, "p_holm": one.p if one else None}
@@ -123,11 +142,21 @@ def rows_of(runs: Sequence[Measured], compared: Sequence[Compared]) -> list[dict
     return rows
 
 
-def _score(run: Measured) -> tuple[str, ...]:
+def _score(evaluations: Mapping[str, Scored]) -> tuple[str, ...]:
     from runners.stats import interval_of
 
-    bounds = interval_of(run.evaluations)
+    bounds = interval_of(evaluations)
     return (f"{bounds.value:.2f}", f"{bounds.low:.2f} to {bounds.high:.2f}") if bounds else ("n/a",)
+
+
+def _disputes(path: Path, sweep: Sweep) -> Disputes:
+    from runners import manifest
+    from runners.errata import asked_by, disputes_of, read_errata
+    from runners.journal import read_outcomes
+
+    folders = [sweep.folder / run.id for run in sweep.runs]
+    asked = {path.name: asked_by(manifest.read(path), read_outcomes(path).values()) for path in folders}
+    return disputes_of(read_errata(path), asked)
 
 
 def _difference(one: Compared | None) -> list[tuple[str, ...]]:
