@@ -131,7 +131,7 @@ def is_folder(name: str) -> bool:
     """Whether a suite's name is the path of a folder of own data; a suite that is listed goes first."""
     if os.sep in name or "/" in name:
         return True
-    return Path(name).is_dir() and name.partition(":")[0] not in REGISTRY.names()
+    return bool(name) and Path(name).is_dir() and name.partition(":")[0] not in REGISTRY.names()
 
 
 def load_suite(name: str, data_dir: Path | None) -> Suite:
@@ -158,7 +158,6 @@ def is_ready(name: str, data_dir: Path | None) -> str:
 def _own(name: str) -> Suite:
     from rdforget.suites import own_data
 
-    suite = own_data.load(Path(name))
-    if suite.name in REGISTRY.names():
+    if own_data.name_of(Path(name)) in REGISTRY.names():
         raise DataError(f"{name} has the name of a suite that is listed: give the folder another name")
-    return suite
+    return own_data.load(Path(name))
