@@ -21,7 +21,7 @@ demo: setup
 	$(BIN)/rdf sweep demo
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 check: setup
 	$(BIN)/ruff check .

@@ -33,7 +33,10 @@ def overlap(query: frozenset[str], text: str) -> float:
     """
     folded = fold(text)
     held = [word for word in query if word in folded]
-    return sum(_is_whole(word, folded) for word in held) / len(query) if held else 0.0
+    if not held:
+        return 0.0
+    spaced = f" {folded} "  # most words stand between blanks, which is soon told
+    return sum(f" {word} " in spaced or _is_whole(word, folded) for word in held) / len(query)
 
 
 def _is_whole(word: str, folded: str) -> bool:

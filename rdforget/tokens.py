@@ -66,6 +66,13 @@ def _encoding() -> Encoding:
     return encoding
 
 
+def load_vocabulary() -> None:
+    """Have what counting needs at hand. Loading takes 25 MB more than it keeps: before a process imports the rest, they
+    are free for that; after it, they make its peak.
+    """
+    _encoding()
+
+
 @lru_cache(maxsize=262_144)
 def count_tokens(text: str) -> int:
     """`Tok(text)`. Strings such as `<|endoftext|>` are counted as the text they are."""

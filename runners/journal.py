@@ -14,6 +14,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -131,7 +132,12 @@ def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
     """The records with their positions in the suite, with the scores of judges that came later; of several attempts
     and of several verdicts of one judge the last."""
     with _reading(folder) as db:
-        memories = {sha256: json.loads(content) for sha256, content in db.execute("SELECT * FROM memories")}
+        # Questions that share a memory stand together, and where none is shared all of them would fill the process.
+        @lru_cache(maxsize=4)
+        def memory(sha256: str) -> Any:
+            [(text,)] = db.execute("SELECT content FROM memories WHERE sha256 = ?", (sha256,))
+            return json.loads(text)
+
         later: defaultdict[int, dict[str, Any]] = defaultdict(dict)
         for ordinal, judge, scores in db.execute("SELECT ordinal, judge, scores FROM rejudged ORDER BY rowid"):
             later[ordinal][judge] = json.loads(scores)
@@ -141,7 +147,7 @@ def read_numbered(folder: Path) -> Iterator[tuple[int, Record]]:
             content = json.loads(text)
             content["scores"] += itertools.chain.from_iterable(later[ordinal].values())
             if content["trace"]:
-                content["trace"]["memory"] = memories[content["trace"]["memory"]]
+                content["trace"]["memory"] = memory(content["trace"]["memory"])
             yield ordinal, _RECORD.validate_python(content)
 
 

@@ -13,9 +13,11 @@ from typing import Any
 from rdforget.models.parameters import Prices
 
 _MILLION = 1_000_000
+_WANTED = re.compile("cost|litellm_provider")
 _TIER = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 
 
+@cache
 def listed_prices(model: str) -> Prices | None:
     """Of a litellm string `provider/model` at the provider's own address; None where the table has no plain price."""
     provider, _, name = model.partition("/")
@@ -36,12 +38,18 @@ def _per_million(usd: float) -> float:
     return round(usd * _MILLION, 9)  # 2e-07 a token is 0.2, not 0.19999999999999998
 
 
-@cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
-    """litellm's table from its file, in 40 ms: importing litellm for it would take seconds."""
+    """litellm's table from its file, in 40 ms: importing litellm for it would take seconds. It is not kept: few of its
+    3,000 models are ever asked for, and the memory is wanted.
+    """
     spec = find_spec("litellm")
     assert spec is not None
     assert spec.submodule_search_locations
     path = Path(spec.submodule_search_locations[0]) / "model_prices_and_context_window_backup.json"
-    table: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text("utf-8"))
+    table: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text("utf-8"), object_hook=_wanted)
     return table
+
+
+def _wanted(fields: dict[str, Any]) -> dict[str, Any]:
+    """Of what the table says of a model the provider and the prices."""
+    return {name: value for name, value in fields.items() if isinstance(value, dict) or _WANTED.search(name)}

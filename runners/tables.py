@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from tabulate import tabulate
 
-from rdforget.records import AnswerOutcome, Record, Verdict
+from rdforget.records import AnswerOutcome, Record, Trace, Verdict
 from rdforget.scoring.metrics import JUDGED, names_of
 
 
@@ -76,21 +75,22 @@ def self_judged(settings: Mapping[str, Any]) -> bool:
     return own and bool(JUDGED & set(settings["metrics"])) and "model" in settings["model"]
 
 
-def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str) -> list[Cell]:
+def cells_of(records: Iterable[Record], settings: Mapping[str, Any], model: str) -> list[Cell]:
     """A cell for every metric that the run computed, the headline first; `settings` as in the manifest."""
+    given = [record.scores for record in records]  # nothing else of a record is held: a run may have many
     # Declared metrics first: the headline must not depend on which questions failed.
-    seen = list(dict.fromkeys(score.metric for record in records for score in record.scores))
+    seen = list(dict.fromkeys(score.metric for scores in given for score in scores))
     declared = names_of(settings["metrics"])
     metrics = [name for name in declared if name in seen or name == declared[0]]
     metrics += [name for name in seen if name not in declared]
     cells = []
     for metric in metrics:
-        scores = [score for record in records for score in record.scores if score.metric == metric]
+        scores = [score for all_scores in given for score in all_scores if score.metric == metric]
         values = [score.value for score in scores if score.value is not None]
         excluded = sum(score.verdict is Verdict.EXCLUDED for score in scores)
         base, _, judge = metric.partition("[")
         # A later judge was not asked about questions that had no answer yet: those are missing, not failed.
-        asked = len(scores) if judge else len(records)
+        asked = len(scores) if judge else len(given)
         failed = asked - excluded - len(values)
         applies = settings["items"] - excluded
         cells.append(
@@ -118,24 +118,42 @@ def cells_of(records: Sequence[Record], settings: Mapping[str, Any], model: str)
     return cells
 
 
-def summary_of(records: Sequence[Record]) -> Summary:
+def summary_of(records: Iterable[Record]) -> Summary:
     """Counts that explain a score."""
-    traces = [record.trace for record in records if record.trace]
-    scores = [{score.metric: score.value for score in record.scores} for record in records]
+    counts: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    for record in records:
+        failures.update(_failures(record))
+        counts.update(_traced(record.trace) if record.trace else {})
+        values = {score.metric: score.value for score in record.scores}
+        counts["disagreements"] += values.get("rule_strict") is not None and values["rule"] != values["rule_strict"]
+        counts["empty_answers"] += record.answer is not None and record.answer.outcome is not AnswerOutcome.ANSWERED
+        counts["judge_failures"] += sum(score.verdict is Verdict.INVALID for score in record.scores)
+        counts["no_explicit_option"] += sum(score.detail == "no_explicit_option" for score in record.scores)
+    traces = max(counts["traces"], 1)
     return Summary(
-        view_tokens=round(fmean(t.view.tokens for t in traces), 1) if traces else 0.0,
-        packed=round(fmean(len(t.view.packed) for t in traces), 1) if traces else 0.0,
-        rescues=sum(t.rescues for t in traces),
-        fallbacks=sum("fallback" in t.memory.stats for t in traces),
-        selector_fallbacks=sum(t.selector_fallback for t in traces),
-        empty_answers=sum(r.answer is not None and r.answer.outcome is not AnswerOutcome.ANSWERED for r in records),
-        judge_failures=sum(score.verdict is Verdict.INVALID for record in records for score in record.scores),
-        disagreements=sum(
-            values.get("rule_strict") is not None and values["rule"] != values["rule_strict"] for values in scores
-        ),
-        no_explicit_option=sum(s.detail == "no_explicit_option" for r in records for s in r.scores),
-        failures=dict(Counter(what for record in records for what in _failures(record))),
+        view_tokens=round(counts["view_tokens"] / traces, 1),
+        packed=round(counts["packed"] / traces, 1),
+        rescues=counts["rescues"],
+        fallbacks=counts["fallbacks"],
+        selector_fallbacks=counts["selector_fallbacks"],
+        empty_answers=counts["empty_answers"],
+        judge_failures=counts["judge_failures"],
+        disagreements=counts["disagreements"],
+        no_explicit_option=counts["no_explicit_option"],
+        failures=dict(failures),
     )
+
+
+def _traced(trace: Trace) -> dict[str, int]:
+    return {
+        "traces": 1,
+        "view_tokens": trace.view.tokens,
+        "packed": len(trace.view.packed),
+        "rescues": trace.rescues,
+        "fallbacks": "fallback" in trace.memory.stats,
+        "selector_fallbacks": trace.selector_fallback,
+    }
 
 
 def _failures(record: Record) -> Iterator[str]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
+from litellm.litellm_core_utils.thread_pool_executor import executor
+
 import runners.cache
 import runners.output
 from rdforget.models.quiet import quiet_litellm
 
 __all__ = ["runners"]
 
-quiet_litellm()
+# litellm does its book-keeping in a thread. One that is in the middle of an import when the parent forks leaves the
+# import's lock taken in the child, which then waits for ever.
+with mock.patch.object(executor, "submit", lambda work, *given, **named: work(*given, **named)):
+    quiet_litellm()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import sys
 import tempfile
 import time
@@ -47,7 +48,10 @@ def replies(suite: str, questions: str, out: str, said: str) -> dict[str, Any]:
         execute(replace(run, backend=noting, judge=noting), Path(name), workers=1, watcher=Silent())
         found = {key: reply.text for key, reply in read_replies(Path(name)).items()}
         answers = {record.query.id: record.gold.answers for record in read_records(Path(name))}
-    Path(out).write_text(json.dumps(found), "utf-8")
+    with sqlite3.connect(out) as db:
+        db.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, text TEXT NOT NULL)")
+        db.executemany("INSERT INTO replies VALUES (?, ?)", found.items())
+    db.close()
     first = next(iter(asked.values()))[0].messages[-1]
     source = first.content[: first.shared]
     items = []

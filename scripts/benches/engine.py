@@ -20,7 +20,7 @@ _ENV = {"PYTHONPATH": str(ROOT)}
 def scripted(options: Options) -> Iterator[Row]:
     """The four calls of a question with a backend that takes no time, and inspect-ai's mock model beside it."""
     with scratch() as folder:
-        made = measure((*CHILD, "replies", SUITE, "1000", "replies.json", "said.json"), folder, _ENV).told()
+        made = measure((*CHILD, "replies", SUITE, "1000", "replies.sqlite", "said.json"), folder, _ENV).told()
         items = made["items"]
         few = _run(folder, options, 100)
         many = _run(folder, options, items)
@@ -42,7 +42,7 @@ def scripted(options: Options) -> Iterator[Row]:
 def _run(folder: Path, options: Options, questions: int) -> Process:
     model = "openai/scripted"
     words = ("run", "--suite", SUITE, "--model", model, "--judge", model, "--no-cache", "--quiet", "--limit")
-    return median((*SCRIPTED, "replies.json", *words, str(questions)), folder, options.runs, _ENV)
+    return median((*SCRIPTED, "replies.sqlite", *words, str(questions)), folder, options.runs, _ENV)
 
 
 def _inspect(cache: Path) -> Path:

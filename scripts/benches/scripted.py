@@ -1,21 +1,27 @@
 """`rdf` with a zero-latency backend in every model's place: `python -m scripts.benches.scripted REPLIES run ...`.
 
-REPLIES is a JSON file of replies by the key of their call, as `children.py replies` writes it.
+REPLIES is a file of replies by the key of their call, as `children.py replies` writes it. They are read one by one: a
+provider's replies are not in the process that asks for them.
 """
 
 from __future__ import annotations
 
-import json
+import sqlite3
 import sys
-from pathlib import Path
 
+from rdforget.calls.base import Call
 from rdforget.models.scripted import Scripted
 from runners import cli, engine
 
 
 def main() -> None:
-    replies = json.loads(Path(sys.argv.pop(1)).read_text("utf-8"))
-    backend = Scripted(lambda call: replies[call.key])
+    db = sqlite3.connect(sys.argv.pop(1))
+
+    def reply(call: Call) -> str:
+        [(text,)] = db.execute("SELECT text FROM replies WHERE key = ?", (call.key,))
+        return str(text)
+
+    backend = Scripted(reply)
     engine.make_backend = lambda *_: backend
     cli.main()
 
