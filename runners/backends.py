@@ -15,12 +15,14 @@ from rdforget.models.gguf import TIMEOUT, Gguf, GgufConfig, missing_runtime, run
 from rdforget.models.gguf_file import Weights, weights
 from rdforget.models.litellm_client import LiteLLM
 from rdforget.models.parameters import ModelConfig, Prices, missing_key
+from rdforget.models.replay import Replay, ReplayConfig
 from rdforget.models.rules import Rules
 from rdforget.plugins import nearest
 from rdforget.reader import reader_digest
-from runners.config import GgufEntry, RulesConfig, model_configs
+from runners.config import GgufEntry, RulesConfig, ServerEntry, model_configs, server_configs
 from runners.errors import UserError
 from runners.prices import listed_prices
+from runners.recordings import REPLAY, replay_config
 
 _KEYS = {
     "anthropic": "ANTHROPIC_API_KEY",
@@ -36,7 +38,9 @@ _KEYS = {
     "xai": "XAI_API_KEY",
 }
 """Variables of keys by litellm's provider prefix, so that a key that is missing is said before any work."""
-_NOT_SEMANTIC = {"timeout", "deadline", "attempts", "prices", "cache_marks", "label", "path", "threads"}
+_NOT_SEMANTIC = {
+    *("timeout", "deadline", "attempts", "parallel", "settles", "prices", "cache_marks", "label", "path", "threads"),
+}
 _IN_PROTOCOL = {"window", "reply_limit", "supersession"}
 """Settings of a model that shape the protocol, where they are recorded."""
 _GGUF = "gguf:"
@@ -44,7 +48,8 @@ _OPENAI_BASES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 
 def model_config(name: str, api_base: str | None = None) -> RulesConfig | ModelConfig:
-    """A named model of configs/models.yaml, any model file as `gguf:PATH`, or any litellm string `provider/model`."""
+    """A named model of configs/models.yaml, any model file as `gguf:PATH`, a recorded run as `replay:PATH`, or any
+    litellm string `provider/model`."""
     named = model_configs().get(name)
     if isinstance(named, RulesConfig):
         return named
@@ -53,10 +58,18 @@ def model_config(name: str, api_base: str | None = None) -> RulesConfig | ModelC
     if name.startswith(_GGUF):
         path = Path(name.removeprefix(_GGUF)).expanduser()
         return _gguf(name, GgufEntry(backend="gguf", label=path.stem, path=path))
+    if name.startswith(REPLAY):
+        return replay_config(name)
+    if named is None and name in server_configs():
+        return _served(name, server_configs()[name], "", api_base)
     if named is None and "/" not in name:
         message = nearest("model", name, model_configs())
-        raise UserError(f"{message}; a model file has the form gguf:PATH, a litellm string provider/model")
-    provider = name.partition("/")[0]
+        raise UserError(
+            f"{message}; a model file has the form gguf:PATH, a recording replay:PATH, a litellm string provider/model"
+        )
+    provider, _, served = name.partition("/")
+    if server := server_configs().get(provider):
+        return _served(name, server, served, api_base)
     client = named.client if named else ModelConfig(name=name, model=name, key_env=_KEYS.get(provider))
     if api_base:
         # A key of a provider is not for somebody else's server; a model that names both wants both.
@@ -71,6 +84,9 @@ def model_config(name: str, api_base: str | None = None) -> RulesConfig | ModelC
 
 def semantic(config: RulesConfig | ModelConfig) -> dict[str, Any]:
     """The part of a model's settings that shapes replies. It names the key's variable, never the key."""
+    if isinstance(config, ReplayConfig):  # replies are those of the recorded model, and of this file
+        model = {"model": config.recorded["model"]} if "model" in config.recorded else {}
+        return {"name": "replay", "replay_of": dict(config.recorded), "recording": config.sha256, **model}
     data: dict[str, Any] = TypeAdapter(type(config)).dump_python(config, mode="json")
     data = {name: value for name, value in data.items() if name not in _NOT_SEMANTIC | _IN_PROTOCOL}
     if isinstance(config, GgufConfig):  # what it is called may hold a path; replies hang on the window too
@@ -97,7 +113,22 @@ def make_backend(name: str, api_base: str | None = None, timeout: float | None =
         raise UserError(problem)
     if timeout:
         config = replace(config, timeout=timeout, deadline=max(config.deadline, timeout))
+    return backend_of(config)
+
+
+def backend_of(config: ModelConfig) -> Backend:
+    """Who answers for a model that is ready."""
+    if isinstance(config, ReplayConfig):
+        return Replay(config)
     return Gguf(config) if isinstance(config, GgufConfig) else LiteLLM(config)
+
+
+def _served(name: str, server: ServerEntry, served: str, api_base: str | None) -> ModelConfig:
+    """A model of a user's own server, which takes any key."""
+    if not served:
+        raise UserError(f"model {name!r} names a kind of server: name its model too, as {name.rstrip('/')}/MODEL")
+    model = f"{server.provider}/{served}"
+    return replace(server.client, name=name, model=model, api_base=api_base or server.client.api_base)
 
 
 def _gguf(name: str, entry: GgufEntry) -> GgufConfig:

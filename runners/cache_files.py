@@ -3,7 +3,8 @@
     {"key": "9f..", "model": {"model": "openai/gpt-5.6-luna", ..}, "call": "3a..", "role": "answer", "reply": {..}}
 
 `call` is `Call.key`, which hashes messages, schema, cap, sampling and repeat index; `key` is the hash of `model` and
-`call`. A file holds no prompt and no key of a provider. Names that end in `.gz` are compressed.
+`call`. A file holds no prompt and no key of a provider. Names that end in `.gz` are compressed. Before the replies of
+one run stands a line that says what was run (`runners.recordings`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from runners.cache import Entry, ReplyCache, identity, whole
 from runners.errors import UserError
 from runners.journal import read_roles
 
+HEAD = "recording"
+"""Key of the first line, where that is a head."""
 _REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 
 
@@ -38,14 +40,16 @@ def entries_of_run(folder: Path) -> Iterator[Entry]:
         yield Entry(judge if role in JUDGED else model, call, role, reply)
 
 
-def write(entries: Iterable[Entry], path: Path) -> int:
-    """Put entries into a new file, whole or not at all; returns how many. UserError where it exists."""
+def write(entries: Iterable[Entry], path: Path, head: Mapping[str, Any] | None = None) -> int:
+    """Put entries, after a head, into a new file, whole or not at all; returns how many. UserError where it exists."""
     if path.exists():
         raise UserError(f"{path} exists: nothing is overwritten, give another name")
     part = path.with_name(f".{path.name}.part")
     count = 0
     try:
         with part.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if _packed(path) else raw as file:
+            if head:
+                file.write(json.dumps(head, sort_keys=True).encode() + b"\n")
             for entry in entries:
                 file.write(_line(entry).encode() + b"\n")
                 count += 1
@@ -62,7 +66,7 @@ def read_into(cache: ReplyCache, path: Path) -> tuple[int, int, int]:
 
     UserError names the first line that is not what it says.
     """
-    read = list(_read(path))
+    read = list(read_lines(path))
     kept = [entry for entry in read if whole(entry.reply)]
     new = cache.add(kept)
     return new, len(kept) - new, len(read) - len(kept)
@@ -73,23 +77,36 @@ def _packed(path: Path) -> bool:
 
 
 def _line(entry: Entry) -> str:
-    reply = _REPLY.dump_python(replace(entry.reply, source="asked"), mode="json")
+    reply = _REPLY.dump_python(entry.reply, mode="json")
     owner = {"owner": entry.owner} if entry.owner is not None else {}
     content = {"key": entry.key, "model": entry.model, "call": entry.call, "role": entry.role, "reply": reply}
     return json.dumps(content | owner, sort_keys=True)
 
 
-def _read(path: Path) -> Iterator[Entry]:
-    number = 0
+def read_head(path: Path) -> dict[str, Any] | None:
+    """The head of a file; None where it has none. UserError where its first line is not JSON."""
+    first = next(_json_lines(path), None)
+    return first[1] if first and isinstance(first[1], dict) and HEAD in first[1] else None
+
+
+def read_lines(path: Path) -> Iterator[Entry]:
+    """The entries of a file. UserError names the first line that is not what it says."""
+    for number, raw in _json_lines(path):
+        if number > 1 or not isinstance(raw, dict) or HEAD not in raw:
+            yield _entry(raw, f"{path} line {number}")
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    number = 1
     try:
         with gzip.open(path, "rt", encoding="utf-8") if _packed(path) else path.open(encoding="utf-8") as file:
             for line in file:
-                yield _entry(json.loads(line), f"{path} line {number + 1}")
+                yield number, json.loads(line)
                 number += 1
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be read ({error}): give a file that `rdf cache export` made") from error
     except ValueError as error:
-        raise UserError(f"{path} line {number + 1} is not JSON: give a file that `rdf cache export` made") from error
+        raise UserError(f"{path} line {number} is not JSON: give a file that `rdf cache export` made") from error
 
 
 def _entry(raw: Any, where: str) -> Entry:

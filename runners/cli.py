@@ -22,6 +22,7 @@ from runners.commands import (
     lists,
     memory,
     memory_admin,
+    models,
     rejudge,
     report,
     run,
@@ -55,8 +56,16 @@ app.command("tables")(tables.tables)
 app.command("report")(report.report)
 app.command("view")(view.view)
 app.command("suites")(lists.suites)
-app.command("models")(lists.models)
 app.command("methods")(lists.methods)
+
+models_app = typer.Typer(
+    help="The named models and whether they can be asked; `check NAME` tries what one can do.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+models_app.callback()(lists.models)
+models_app.command("check")(models.check)
+app.add_typer(models_app, name="models")
 
 files = typer.Typer(
     help="The suites' official files: what is here, whether it is whole, and how to get it.",

@@ -62,7 +62,18 @@ class GgufEntry(_Strict):
     timeout: Annotated[float, Field(gt=0)] | None = None
 
 
-ModelEntry = Annotated[RulesConfig | LiteLLMConfig | GgufEntry, Field(discriminator="backend")]
+class ServerEntry(_Strict):
+    """A kind of server that runs a user's own models, and what it can do: `--model KIND/NAME`."""
+
+    backend: Literal["server"]
+    label: str
+    provider: str
+    """litellm's name of the protocol that it speaks."""
+    client: ModelConfig
+    """With the address at which it listens unless it is told otherwise."""
+
+
+ModelEntry = Annotated[RulesConfig | LiteLLMConfig | GgufEntry | ServerEntry, Field(discriminator="backend")]
 
 
 class SweepConfig(_Strict):
@@ -76,6 +87,8 @@ class SweepConfig(_Strict):
     repeats: Annotated[int, Field(gt=0)] = 1
     """Equal runs, each with requests of its own: for models that sample."""
     limit: Annotated[int, Field(gt=0)] | None = None
+    chunk_tokens: Annotated[int, Field(ge=50)] | None = None
+    """As in `RunSpec`."""
     judge: str | None = None
     api_base: str | None = None
     """Base URL of an OpenAI-compatible server, for every model of the sweep that is not `rules`."""
@@ -104,16 +117,31 @@ def method_configs() -> Mapping[str, MethodConfig]:
 
 @cache
 def model_configs() -> Mapping[str, RulesConfig | LiteLLMConfig | GgufEntry]:
-    """The named models; keys of ModelConfig stand beside `backend` and `label` in the file."""
+    """The named models."""
+    return {name: entry for name, entry in _entries().items() if not isinstance(entry, ServerEntry)}
+
+
+@cache
+def server_configs() -> Mapping[str, ServerEntry]:
+    """The kinds of servers, by what stands before the slash of `KIND/NAME`."""
+    return {name: entry for name, entry in _entries().items() if isinstance(entry, ServerEntry)}
+
+
+@cache
+def _entries() -> Mapping[str, RulesConfig | LiteLLMConfig | GgufEntry | ServerEntry]:
+    """All of configs/models.yaml; keys of ModelConfig stand beside `backend` and `label` in the file."""
     path = config_dir() / "models.yaml"
     raw = _read(path)
     client_keys = {field.name for field in fields(ModelConfig)}
     for name, entry in raw.items():
-        if isinstance(entry, dict) and entry.get("backend") == "litellm":
-            client = {"name": name} | {key: entry.pop(key) for key in list(entry) if key in client_keys}
-            raw[name] = {**entry, "client": client}
-    found: dict[str, RulesConfig | LiteLLMConfig | GgufEntry] = _validate(
-        path, raw, dict[str, ModelEntry], {"backend", "label", *client_keys, *GgufEntry.model_fields}
+        if not isinstance(entry, dict) or entry.get("backend") not in ("litellm", "server"):
+            continue
+        client = {"name": name, **({"model": name} if entry["backend"] == "server" else {})}
+        client |= {key: entry.pop(key) for key in list(entry) if key in client_keys}
+        raw[name] = {**entry, "client": client}
+    own_keys = {*GgufEntry.model_fields, "provider"}
+    found: dict[str, RulesConfig | LiteLLMConfig | GgufEntry | ServerEntry] = _validate(
+        path, raw, dict[str, ModelEntry], {"backend", "label", *client_keys, *own_keys}
     )
     return found
 

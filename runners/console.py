@@ -80,6 +80,9 @@ class Silent:
 
     def finished(self, record: Record) -> None: ...
 
+    def tell(self, message: str) -> None:
+        print(message, file=sys.stderr)
+
 
 class Live:
     """One line a run: done, accuracy so far, in flight, failures, retries, rate limits, time to go."""
@@ -105,6 +108,9 @@ class Live:
         self._finished += 1
         self._count(record)
         self._progress.advance(self._task)
+
+    def tell(self, message: str) -> None:
+        self._progress.console.print(Text(message))
 
     def state(self) -> str:
         """What stands behind the bar; asked for at every refresh, since retries happen while nothing ends."""

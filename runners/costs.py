@@ -135,13 +135,13 @@ def payload(costs: Sequence[Cost]) -> dict[str, Any]:
     }
 
 
-def write_costs(folder: Path, costs: Sequence[Cost]) -> None:
-    """`costs.md` and `costs.csv` in a run or sweep folder, where a language model was asked."""
+def write_costs(folder: Path, costs: Sequence[Cost], name: str = NAME) -> None:
+    """`<name>.md` and `<name>.csv` in a run or sweep folder, where a language model was asked."""
     if not costs:
         return
     markdown = tabulate(cost_rows(costs), headers="keys", tablefmt="github", disable_numparse=True)
-    (folder / f"{NAME}.md").write_text(f"{markdown}\n\n{told(costs)}\n", "utf-8")
-    with (folder / f"{NAME}.csv").open("w", encoding="utf-8", newline="") as file:
+    (folder / f"{name}.md").write_text(f"{markdown}\n\n{told(costs)}\n", "utf-8")
+    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         rows = [_flat(cost) for cost in costs]
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

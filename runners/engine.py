@@ -40,6 +40,7 @@ from runners.config import (
 )
 from runners.errors import Exit, UserError
 from runners.halt import Halt
+from runners.interrupt import interruptible
 from runners.journal import Journal, read_calls_of, read_outcomes, read_replies
 from runners.means import Means, way_to
 from runners.pool import in_parallel
@@ -80,6 +81,10 @@ class Watcher(Protocol):
     def started(self) -> None: ...
 
     def finished(self, record: Record) -> None: ...
+
+    def tell(self, message: str) -> None:
+        """Something that is to be known at once."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,30 +182,6 @@ def prepare(
     return Run(spec, suite, total, setup, settings, backend, config, judge, judge_config)
 
 
-def safe_name(label: str) -> str:
-    """A label as part of a folder's name."""
-    return "".join(char if char.isalnum() or char in "-_." else "-" for char in label)[:80]
-
-
-def new_folder(root: Path, label: str) -> Path:
-    """A new folder `<UTC time>-<label>` under `root`; an existing one is never reused."""
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{root} cannot hold run folders ({error.strerror}): give another --out") from error
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    for attempt in itertools.count():
-        folder = root / f"{stamp}-{safe_name(label)}{f'-{attempt}' if attempt else ''}"
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UserError(f"{root} cannot hold run folders ({error.strerror}): give another --out") from error
-        return folder
-    raise AssertionError("unreachable")
-
-
 def begin(run: Run, folder: Path, workers: int) -> None:
     """Write the manifest of a run that starts in a new folder."""
     manifest.write(
@@ -292,7 +273,8 @@ async def _run_all(run: Run, before: Before, journal: Journal, workers: int, wat
         watcher.finished(record)
 
     try:
-        await in_parallel(order, work, workers)
+        with interruptible(halt, watcher.tell):
+            await in_parallel(order, work, workers)
     finally:
         await model.backend.close()
         if judge is not model:

@@ -162,11 +162,11 @@ def disputes_of(errata: Errata, runs: Mapping[str, Asked]) -> Disputes:
     """The disputed golds of several runs by their ids. UserError as `disputed_in`."""
     found, notes = disputed_in(errata, list(runs.values()))
     entries = list(dict.fromkeys(entry for of_suite in found.values() for entry in of_suite.values()))
-    told = (
+    told = printable(
         f"without disputed golds: as score, over the completed questions that {errata.name} (sha256 {errata.sha256}) "
         f"does not dispute; no gold is changed, and every other column counts all questions. Disputed: {len(entries)}."
     )
-    listed = [f"disputed: {one.suite} {one.id}: {one.reason} ({one.source})" for one in entries]
+    listed = [printable(f"disputed: {one.suite} {one.id}: {one.reason} ({one.source})") for one in entries]
     by_run = {run: frozenset(found[asked.suite]) for run, asked in runs.items()}
     return Disputes(errata.sha256, by_run, [told, *listed, *notes])
 
@@ -174,7 +174,9 @@ def disputes_of(errata: Errata, runs: Mapping[str, Asked]) -> Disputes:
 def show(compared: Undisputed) -> None:
     """The second comparison, and what it leaves out."""
     console = stdout()
-    console.print(f"\nwithout {len(compared.disputed)} disputed golds ({compared.errata}, sha256 {compared.sha256})")
+    console.print(
+        f"\nwithout {len(compared.disputed)} disputed golds ({printable(compared.errata)}, sha256 {compared.sha256})"
+    )
     if compared.a and compared.b and compared.paired:
         result = compared.paired
         console.print(

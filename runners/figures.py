@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#666666"
 COLOURS = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vPX"
+_LETTERS = 15
+"""What an inch of a figure's width holds of the small text below it."""
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # matplotlib brings it
     "font.size": 9,
@@ -128,7 +131,7 @@ def _figure3(suites: Mapping[str, Mapping[str, Value]], label: str, budget: int)
     if paper:
         other = "" if label == ABLATED_MODEL else ", another model"
         told += f"; diamonds and numbers in brackets: the paper's {ABLATED_MODEL}{other}"
-    figure.supxlabel(told, fontsize=8, color=GREY)
+    figure.supxlabel(fill(told, int(_LETTERS * figure.get_figwidth())), fontsize=8, color=GREY)
     return figure
 
 

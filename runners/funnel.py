@@ -24,6 +24,7 @@ from enum import StrEnum
 
 from rdforget.records import Entry, Gold, History, Observation, Record, Trace, Verdict
 from rdforget.scoring.rule import applies, normalise, strict_rule
+from runners.lines import by_ref, quoted_by, stating
 
 GOLD_UNIT = "gold"
 """Name of the one unit of a question that is followed by its gold answer."""
@@ -133,12 +134,11 @@ def _basis(record: Record, history: History | None) -> Basis:
         return Basis.LABELS
     if not applies(record.gold):
         return Basis.NONE
-    stated = history is None or any(states(seen.line, record.gold) for seen in history.observations)
-    return Basis.GOLD if stated else Basis.NONE
+    return Basis.GOLD if history is None or stating(history, record.gold) else Basis.NONE
 
 
 def _visible(history: History, units: Sequence[str], basis: Basis) -> frozenset[str]:
-    return frozenset(units if basis is Basis.GOLD else (seen.ref for seen in history.observations))
+    return frozenset(unit for unit in units if basis is Basis.GOLD or unit in by_ref(history))
 
 
 def _ids(trace: Trace) -> dict[Stage, tuple[str, ...]]:
@@ -172,7 +172,7 @@ def _carriers(
     record: Record, history: History | None, basis: Basis, units: tuple[str, ...]
 ) -> dict[str, frozenset[str]]:
     assert record.trace is not None
-    lines = [seen for seen in history.observations if seen.ref in units] if history else []
+    lines = [by_ref(history)[unit] for unit in units if unit in by_ref(history)] if history else []
     found = {}
     for entry in record.trace.memory.entries:
         if basis is Basis.LABELS:
@@ -189,13 +189,12 @@ def _labels(
 ) -> frozenset[str]:
     """The labelled refs that an entry rests on; `lines` are the observations that they name."""
     refs = _refs(entry)
-    observations = history.observations if history else ()
-    quoted = {seen.ref for seen in lines if entry.evidence and _quotes(entry.evidence, seen, observations)}
+    quoted = {seen.ref for seen in lines if history and entry.evidence and _quotes(entry.evidence, seen, history)}
     if carried := {unit for unit in units if unit in refs} | quoted:
         return frozenset(carried)
     if refs or not applies(gold) or not states(entry.text, gold):
         return frozenset()
-    sourced = entry.evidence and any(_is_part(entry.evidence, seen) for seen in observations)
+    sourced = history and entry.evidence and quoted_by(history, entry.evidence)
     return frozenset() if sourced else frozenset(units)
 
 
@@ -204,15 +203,11 @@ def _refs(entry: Entry) -> frozenset[str]:
     return frozenset(map(str, refs)) if isinstance(refs, list | tuple) else frozenset()
 
 
-def _quotes(evidence: str, seen: Observation, observations: Sequence[Observation]) -> bool:
+def _quotes(evidence: str, seen: Observation, history: History) -> bool:
     """Whether the evidence of an entry is this line, or a part of it and of no other."""
     if normalise(evidence) in (normalise(seen.line), normalise(seen.text)):
         return True
-    return _is_part(evidence, seen) and sum(_is_part(evidence, other) for other in observations) == 1
-
-
-def _is_part(evidence: str, seen: Observation) -> bool:
-    return strict_rule(seen.text, evidence.removeprefix(f"{seen.speaker}: "))
+    return quoted_by(history, evidence) == [seen]
 
 
 def states(text: str, gold: Gold) -> bool:

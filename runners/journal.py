@@ -1,7 +1,8 @@
 """The journal of a run: replies and records in SQLite, written as they come.
 
 A reply is on disk before anything is made of it, a record before it counts. Memories that several questions
-share are stored once, by content.
+share are stored once, by content. A killed process loses nothing; a machine that loses its power may lose the last
+moments, as waiting for the disk would hold up every reply by 4 ms.
 """
 
 from __future__ import annotations
@@ -227,6 +228,13 @@ def read_calls(folder: Path) -> tuple[list[CallRecord], list[CallRecord]]:
         answered = [_REPLY.validate_json(text).record(role, key) for role, key, text in replies]
         records = (json.loads(text) for (text,) in db.execute("SELECT content FROM records"))
         return answered, [one for record in records for one in _CALLS.validate_python(record.get("unanswered", ()))]
+
+
+def read_rejudge_calls(folder: Path, judge: str) -> list[CallRecord]:
+    """What a later judge was asked and answered, in every session."""
+    rows = "SELECT role, key, content FROM rejudge_replies WHERE judge = ? ORDER BY id"
+    with _reading(folder) as db:
+        return [_REPLY.validate_json(text).record(role, key) for role, key, text in db.execute(rows, (judge,))]
 
 
 def read_builds(folder: Path) -> dict[str, tuple[CallRecord, ...]]:

@@ -52,17 +52,28 @@ def markdown(sheets: Iterable[Sheet]) -> str:
     """GitHub's Markdown, sheet after sheet."""
 
     def shown(box: Box) -> str:
-        lines = [escape(line, quote=False).replace("|", r"\|") for line in box.lines]  # a model's HTML is text
+        lines = [cell(line) for line in box.lines]
         return "<br>".join([f"**{lines[0]}**", *lines[1:]] if box.strong else lines)
 
     parts = []
     for sheet in sheets:
         rule = ["---" if at < sheet.left else "---:" for at in range(len(sheet.columns))]
-        rows = [[column.replace("|", r"\|") for column in sheet.columns], rule]
+        rows = [list(map(cell, sheet.columns)), rule]
         rows += [[shown(box) for box in row] for row in sheet.rows]
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-        parts.append(f"## {sheet.title}\n\n{table}\n\n" + "".join(f"- {note}\n" for note in sheet.notes))
+        notes = "".join(f"- {_inert(note)}\n" for note in sheet.notes)
+        parts.append(f"## {_inert(sheet.title)}\n\n{table}\n\n{notes}")
     return "\n".join(parts)
+
+
+def cell(text: str) -> str:
+    """Text of a model or of data in a cell of a Markdown table."""
+    return _inert(text).replace("|", r"\|")
+
+
+def _inert(text: str) -> str:
+    """No HTML, no link and no image, which Markdown would make of it."""
+    return escape(text, quote=False).replace("](", r"]\(")
 
 
 def latex(sheets: Iterable[Sheet]) -> str:

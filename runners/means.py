@@ -13,6 +13,7 @@ from rdforget.calls.base import Call, Reply
 from rdforget.item import Desk
 from rdforget.models.base import Backend
 from rdforget.models.parameters import ModelConfig
+from rdforget.models.replay import ReplayConfig
 from runners.backends import semantic
 from runners.cache import ReplyCache
 from runners.cached import Cached
@@ -70,9 +71,10 @@ def way_to(backend: Backend, config: RulesConfig | ModelConfig, desk: Desk, mean
     """The way to a model: the run's own journal first, then the cache, the order of requests, the purse, the model.
 
     `desk` writes to the journal, before the cache has the reply: what this run paid for is this run's. The reader
-    without a language model is asked directly; it is faster than the cache.
+    without a language model is asked directly, it is faster than the cache; and so is a recording, of which nothing
+    gets into the cache.
     """
-    if isinstance(config, RulesConfig):
+    if isinstance(config, RulesConfig | ReplayConfig):
         return Way(backend, desk)
     backend = OneAhead(Metered(backend, config, means.purse, halt))
     if means.cache is None:
@@ -101,7 +103,7 @@ def given(limits: Limits, runs: Sequence[Run]) -> Iterator[Means]:
 @contextmanager
 def opened(path: Path | None, configs: Iterable[RulesConfig | ModelConfig]) -> Iterator[ReplyCache | None]:
     """The cache, where there is one and a language model to use it."""
-    if path is None or all(isinstance(config, RulesConfig) for config in configs):
+    if path is None or all(isinstance(config, RulesConfig | ReplayConfig) for config in configs):
         yield None
         return
     cache = ReplyCache(path)

@@ -68,13 +68,27 @@ def show_result(result: Result, *, as_json: bool) -> None:
     console.print(f"{result.seconds:.1f} s, written to {result.folder}")
 
 
-def show_plan(stages: Sequence[Stage], *, runs: int, as_json: bool) -> None:
-    """What would be asked, a row a stage, and the most that it may cost."""
+SECONDS_A_CALL = 5.0
+"""What a call takes at a provider, for an idea of the time: the true figure is between one and thirty."""
+
+
+def show_plan(stages: Sequence[Stage], *, runs: int, workers: int, as_json: bool) -> None:
+    """What would be asked, a row a stage, the most that it may cost, and about how long it may take."""
+    calls = sum(stage.calls for stage in stages if stage.usd != 0.0)
+    hours = calls * SECONDS_A_CALL / workers / 3_600
     unknown = sorted({stage.model for stage in stages if stage.usd is None})
     usd = sum(stage.usd or 0.0 for stage in stages)
     if as_json:
         rows = [asdict(stage) for stage in stages]
-        print_json({"runs": runs, "stages": rows, "usd_at_most": None if unknown else usd, "unpriced": unknown})
+        print_json(
+            {
+                "runs": runs,
+                "stages": rows,
+                "usd_at_most": None if unknown else usd,
+                "unpriced": unknown,
+                "hours_at_5_s_a_call": round(hours, 2),
+            }
+        )
         return
     rows = [
         {
@@ -91,6 +105,9 @@ def show_plan(stages: Sequence[Stage], *, runs: int, as_json: bool) -> None:
     console = stdout()
     known = f"{usd:,.2f} USD at most" + (f", and what {', '.join(unknown)} costs" if unknown else "")
     console.print(f"\n{runs} run{'s' if runs > 1 else ''}, {sum(stage.calls for stage in stages):,} calls, {known}")
+    if calls:
+        at_once = f"{workers} question{'s' if workers > 1 else ''} at once"
+        console.print(f"at {SECONDS_A_CALL:g} s a call and {at_once} (--workers): {hours:,.1f} h")
     console.print(
         "Planned with the rules reader in the model's place, without calls asked again; "
         "prices: configs/models.yaml, else litellm's table."

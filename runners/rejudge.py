@@ -20,10 +20,12 @@ from rdforget.scoring.metrics import JUDGED, score
 from runners import manifest
 from runners.agreement import Agreement, agreements, payload
 from runners.backends import make_backend, model_config, semantic
+from runners.costs import costs_of, write_costs
 from runners.engine import Watcher
 from runners.errors import UserError
 from runners.halt import Halt
-from runners.journal import Journal, read_numbered, read_records, read_replies, read_unread
+from runners.interrupt import interruptible
+from runners.journal import Journal, read_numbered, read_records, read_rejudge_calls, read_replies, read_unread
 from runners.means import Limits, Means, Way, opened, way_to
 from runners.pool import in_parallel
 from runners.runs import Result, exit_code
@@ -71,13 +73,16 @@ def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watc
         todo = [(ordinal, record) for ordinal, record in records if record.answer and not _judged(record, label)]
         watcher.begin(f"judged by {label}", len(todo))
         asyncio.run(_judge_all(todo, settings, way, halt, label, journal, limits.workers, watcher))
+    suffix = label.replace("/", "-")
+    costs = costs_of(read_rejudge_calls(folder, label), [], lambda _: config)
+    write_costs(folder, costs, f"costs-{suffix}")
     if halt.reason:
         raise halt.reason
     judged = list(read_records(folder))
     outcome = Outcome(cells_of(judged, settings, manifest.read(folder)["spec"]["model"]), summary_of(judged))
-    write_tables(folder, [outcome], name=f"table-{label.replace('/', '-')}")
+    write_tables(folder, [outcome], name=f"table-{suffix}")
     code = exit_code(outcome.cells, limits.max_error_rate)
-    return Rejudged(Result(folder, time.monotonic() - began, [outcome], code, []), agreements(judged, label))
+    return Rejudged(Result(folder, time.monotonic() - began, [outcome], code, [], costs), agreements(judged, label))
 
 
 async def _judge_all(
@@ -106,7 +111,8 @@ async def _judge_all(
         watcher.finished(replace(record, scores=named))
 
     try:
-        await in_parallel(iter(todo), work, workers)
+        with interruptible(halt, watcher.tell):
+            await in_parallel(iter(todo), work, workers)
     finally:
         await way.backend.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from rdforget.models.fitting import told
+from rdforget.models.parameters import ModelConfig
 from rdforget.plugins import nearest
 from rdforget.records import Record
 from rdforget.suites.base import Suite
@@ -21,8 +23,9 @@ from rdforget.suites.registry import is_folder
 from runners import manifest
 from runners.config import SweepConfig
 from runners.costs import Cost, costs_in, merged, payload, write_costs
-from runners.engine import Run, RunSpec, Watcher, begin, execute, new_folder, prepare, safe_name
+from runners.engine import Run, RunSpec, Watcher, begin, execute, prepare
 from runners.errors import Exit, UserError
+from runners.folders import new_folder, safe_name
 from runners.journal import FILE as JOURNAL
 from runners.journal import read_records
 from runners.means import Limits, Means, count_spent, given
@@ -126,7 +129,7 @@ def run_sweep(
         cells = [_cell_folder(folder, number, run) for number, run in enumerate(runs)]
         for run, cell in zip(runs, cells, strict=True):
             count_spent(means, run, cell)
-        outcomes = [_outcome(run, []) for run in runs]
+        outcomes = [_outcome(run, None) for run in runs]
         codes = [Exit.DONE]
         costs: list[Cost] = []
         for number, (run, cell) in enumerate(zip(runs, cells, strict=True)):
@@ -136,7 +139,7 @@ def run_sweep(
             try:
                 result = _execute(run, cell, limits, watcher, means)
             except UserError:
-                outcomes[number] = _outcome(run, list(read_records(cell)))
+                outcomes[number] = _outcome(run, cell)
                 write_tables(folder, outcomes)
                 raise
             outcomes[number] = result.outcomes[0]
@@ -151,7 +154,7 @@ def run_sweep(
         seconds=time.monotonic() - began,
         outcomes=outcomes,
         code=max(codes),
-        notes=list(dict.fromkeys(note for run in runs for note in run.suite.notes)),
+        notes=list(dict.fromkeys(note for run in runs for note in notes_of(run))),
         costs=costs,
     )
 
@@ -190,7 +193,9 @@ def prepare_all(
 def sweep_specs(blocks: Iterable[SweepConfig]) -> list[RunSpec]:
     """The runs of a sweep, block by block and in it suite by suite; what an earlier block lists is not run again."""
     specs = (
-        RunSpec(suite, method, model, switches, budget, block.limit, block.judge, block.api_base, repeat)
+        RunSpec(
+            suite, method, model, switches, budget, block.limit, block.judge, block.api_base, repeat, block.chunk_tokens
+        )
         for block in blocks
         for suite, method, model, budget, switches, repeat in itertools.product(
             block.suites, block.methods, block.models, block.budgets, block.switches, range(block.repeats)
@@ -242,10 +247,15 @@ def _unfinished(out: Path, name: str, fingerprint: str) -> Path | None:
     return None
 
 
-def _outcome(run: Run, records: list[Record], limits: Limits | None = None) -> Outcome:
-    cells = cells_of(records, run.settings, run.spec.model)
+def _outcome(run: Run, folder: Path | None, limits: Limits | None = None) -> Outcome:
+    """What the records of a run's folder come to; of a run that has none yet, without."""
+
+    def records() -> Iterator[Record]:  # read twice, for they are many and long
+        return read_records(folder) if folder else iter(())
+
+    cells = cells_of(records(), run.settings, run.spec.model)
     invalid = limits is not None and exit_code(cells, limits.max_error_rate) is Exit.ABORTED
-    return Outcome(cells, summary_of(records), invalid)
+    return Outcome(cells, summary_of(records()), invalid)
 
 
 def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher, means: Means) -> Result:
@@ -253,8 +263,7 @@ def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher, means: Me
     try:
         execute(run, folder, workers=limits.workers, watcher=watcher, means=means)
     finally:
-        records = list(read_records(folder))
-        outcome = _outcome(run, records, limits)
+        outcome = _outcome(run, folder, limits)
         write_tables(folder, [outcome])
         costs = costs_in(folder, run)
         write_costs(folder, costs)
@@ -263,9 +272,15 @@ def _execute(run: Run, folder: Path, limits: Limits, watcher: Watcher, means: Me
         seconds=time.monotonic() - began,
         outcomes=[outcome],
         code=exit_code(outcome.cells, limits.max_error_rate),
-        notes=list(run.suite.notes),
+        notes=notes_of(run),
         costs=costs,
     )
+
+
+def notes_of(run: Run) -> list[str]:
+    """What a user is told of a run beside its numbers."""
+    cut = told(run.setup.protocol, run.config) if isinstance(run.config, ModelConfig) else []
+    return [*run.suite.notes, *cut]
 
 
 def exit_code(cells: Sequence[Cell], max_error_rate: float) -> Exit:

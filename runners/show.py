@@ -8,7 +8,8 @@ from rich.console import Console
 
 from rdforget.records import Entry, History, Record, Status, Trace
 from runners.console import print_table, printable, stdout
-from runners.funnel import EVIDENCE, Basis, Outcome, Stage, Stages, funnel_of, states
+from runners.funnel import EVIDENCE, Basis, Outcome, Stage, Stages, funnel_of
+from runners.lines import by_ref, stating
 
 _LONG_MEMORY = 40
 _LONG_SOURCE = 8
@@ -52,10 +53,9 @@ def _source(
         console.print(f"\nSOURCE  {printable(lacking or 'its history is not in the data at hand')}")
         return
     if stages.basis is Basis.LABELS:
-        lines = {seen.ref: seen for seen in history.observations}
-        found = [(ref, lines.get(ref)) for ref in stages.units]
+        found = [(ref, by_ref(history).get(ref)) for ref in stages.units]
     else:
-        found = [(seen.ref, seen) for seen in history.observations if stages.units and states(seen.line, record.gold)]
+        found = [(seen.ref, seen) for seen in stating(history, record.gold)] if stages.units else []
     what = {Basis.LABELS: "labelled as evidence", Basis.GOLD: "that hold the gold", Basis.NONE: "known as evidence"}
     console.print(f"\nSOURCE  lines {what[stages.basis]}: {len(found)} of {len(history.observations)}")
     rows = [(ref, seen.when or "", seen.line) if seen else (ref, "", "(not visible)") for ref, seen in found]

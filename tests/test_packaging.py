@@ -27,13 +27,27 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def test_a_run_works_from_the_wheel_alone(installed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("sweep", "demo"), 6 * ["rd-forget"]),
+        (("run", "--model", "replay:embedded"), ["4 of 4 questions have the same"]),
+    ],
+)
+def test_a_run_works_from_the_wheel_alone(
+    installed: Path, tmp_path: Path, command: tuple[str, ...], said: list[str]
+) -> None:
     code = "import runners.cli, sys; assert sys.argv.pop(1) in runners.cli.__file__; runners.cli.main()"
-    command = [sys.executable, "-P", "-c", code, str(installed), "sweep", "demo", "--quiet"]
+    words = [sys.executable, "-P", "-c", code, str(installed), *command, "--quiet"]
     env = {**os.environ, "PYTHONPATH": str(installed)}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("rd-forget") == 6
+    assert done.stdout.count(said[0]) == len(said)
+
+
+def test_the_report_has_its_page_in_the_wheel(installed: Path) -> None:
+    ours, theirs = (folder / "runners" / "report" / "assets" for folder in (ROOT, installed))
+    assert {path.name for path in theirs.iterdir()} == {path.name for path in ours.iterdir()} >= {"index.html"}
 
 
 def test_the_lock_pins_with_hashes_and_names_no_host() -> None:

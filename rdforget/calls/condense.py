@@ -8,7 +8,7 @@ from typing import Any
 from rdforget.calls.base import Call, Message, load_prompt
 from rdforget.calls.extract import Fact
 from rdforget.calls.parsing import extract, strip_reasoning, text_field
-from rdforget.calls.units import REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of
+from rdforget.calls.units import REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of, within
 from rdforget.records import Protocol
 from rdforget.text import one_line
 
@@ -95,7 +95,7 @@ def build_pressure(inputs: PressureInputs, protocol: Protocol) -> Call:
         role="pressure",
         inputs=inputs,
         messages=(Message("system", prompt.fill("pressure-system", limit=str(inputs.limit))), Message("user", user)),
-        schema=PRESSURE_SCHEMA,
+        schema=within(PRESSURE_SCHEMA, protocol.curate_cap),
         max_output_tokens=protocol.curate_cap,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rdforget.calls.base import Call, Message, load_prompt
 from rdforget.calls.parsing import Extracted, strip_reasoning, text_field
-from rdforget.calls.units import FIELD, REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of
+from rdforget.calls.units import FIELD, REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of, within
 from rdforget.text import one_line
 
 KINDS = ("established", "correction")
@@ -71,6 +71,7 @@ def build(inputs: DistillInputs, *, cap: int, temperature: float = 0.0) -> Call:
         "system",
         lens=prompt.fill("dual" if inputs.dual else "single"),
         number=number,
+        example=prompt.fill("example-dual" if inputs.dual else "example-single"),
         shape=prompt.fill("shape-dual" if inputs.dual else "shape-single"),
     )
     user = prompt.fill("user", source=unit_lines(inputs.units), note=inputs.note)
@@ -78,7 +79,7 @@ def build(inputs: DistillInputs, *, cap: int, temperature: float = 0.0) -> Call:
         role="distill",
         inputs=inputs,
         messages=(Message("system", system), Message("user", user)),
-        schema=schema(inputs),
+        schema=within(schema(inputs), cap),
         max_output_tokens=cap,
         sampling={"temperature": temperature},
     )

@@ -23,6 +23,7 @@ from rdforget.calls.units import (
     refs_of,
     unit_lines,
     when_of,
+    within,
 )
 from rdforget.records import Protocol
 from rdforget.text import one_line
@@ -91,7 +92,7 @@ def build(inputs: ExtractInputs, protocol: Protocol) -> Call:
             Message("system", prompt.fill("system")),
             Message("user", prompt.fill("user", units=unit_lines(inputs.units), note=inputs.note)),
         ),
-        schema=EXTRACT_SCHEMA,
+        schema=within(EXTRACT_SCHEMA, protocol.curate_cap),
         max_output_tokens=protocol.curate_cap,
     )
 

@@ -13,7 +13,20 @@ from typing import Any
 
 from rdforget.calls.base import Call, Message, load_prompt
 from rdforget.calls.parsing import text_field
-from rdforget.calls.units import FIELD, REFS, TEXT, Parsed, Units, dated, find, listed, refs_of, unit_lines, when_of
+from rdforget.calls.units import (
+    FIELD,
+    REFS,
+    TEXT,
+    Parsed,
+    Units,
+    dated,
+    find,
+    listed,
+    refs_of,
+    unit_lines,
+    when_of,
+    within,
+)
 from rdforget.records import Status
 from rdforget.text import one_line
 
@@ -145,7 +158,7 @@ def build(inputs: ReflectInputs, *, cap: int, temperature: float = 0.0) -> Call:
         role="reflect",
         inputs=inputs,
         messages=(Message("system", prompt.fill("system")), Message("user", user)),
-        schema=SCHEMA,
+        schema=within(SCHEMA, cap),
         max_output_tokens=cap,
         sampling={"temperature": temperature},
     )

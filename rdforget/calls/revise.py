@@ -23,7 +23,7 @@ from rdforget.calls.reflect import (
     playbook_lines,
     report,
 )
-from rdforget.calls.units import FIELD, REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of
+from rdforget.calls.units import FIELD, REFS, TEXT, Parsed, Units, find, listed, refs_of, unit_lines, when_of, within
 from rdforget.text import one_line
 
 OPS = ("UPDATE", "MERGE", "DELETE", "ADD")
@@ -122,7 +122,7 @@ def build(inputs: ReviseInputs, *, cap: int, temperature: float = 0.0) -> Call:
         role="revise",
         inputs=inputs,
         messages=(Message("system", system), Message("user", user)),
-        schema=schema(inputs.ops),
+        schema=within(schema(inputs.ops), cap),
         max_output_tokens=cap,
         sampling={"temperature": temperature},
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rdforget.calls.base import Call, Message, load_prompt
 from rdforget.calls.parsing import extract, valid
@@ -19,12 +21,20 @@ class SelectInputs:
     candidates: tuple[Entry, ...]
 
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"ids": {"type": "array", "items": {"type": "string", "maxLength": 24}, "maxItems": MAX_IDS}},
-    "required": ["ids"],
-    "additionalProperties": False,
-}
+_USUAL = r"[a-z]{1,4}-?[0-9]{1,6}"
+"""Form of the ids that this project's methods give: where a reply is not held to it, a small model lists dates."""
+
+
+def schema(candidates: Sequence[Entry]) -> Mapping[str, Any]:
+    """JSON schema of a reply about these candidates."""
+    usual = all(re.fullmatch(_USUAL, entry.id) for entry in candidates)
+    one = {"type": "string", "maxLength": 24, **({"pattern": f"^{_USUAL}$"} if usual else {})}
+    return {
+        "type": "object",
+        "properties": {"ids": {"type": "array", "items": one, "maxItems": MAX_IDS}},
+        "required": ["ids"],
+        "additionalProperties": False,
+    }
 
 
 def build(query: Query, candidates: tuple[Entry, ...], protocol: Protocol) -> Call:
@@ -35,7 +45,7 @@ def build(query: Query, candidates: tuple[Entry, ...], protocol: Protocol) -> Ca
         role="select",
         inputs=SelectInputs(query, candidates),
         messages=(Message("system", prompt.fill("system")), Message("user", user)),
-        schema=SCHEMA,
+        schema=schema(candidates),
         max_output_tokens=protocol.select_cap,
     )
 

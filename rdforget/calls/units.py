@@ -20,12 +20,24 @@ from rdforget.text import one_line
 from rdforget.view.materialize import stated
 
 TEXT, FIELD = {"type": "string", "maxLength": 600}, {"type": "string", "maxLength": 120}
-REFS = {"type": "array", "items": FIELD, "maxItems": 40}
+REFS = {"type": "array", "items": {"type": "string", "maxLength": 40}, "maxItems": 12}
+"""Names of units. A small model that is not held to them fills its reply with one list."""
 _SERIAL = re.compile(r"#\d+")
 _SAME_MOMENT = 2  # a date such as `2023/05/30 (Tue) 21:56` has parentheses of its own
 
 Units = tuple[Observation, ...]
 T = TypeVar("T")
+
+
+def within(schema: Mapping[str, Any], cap: int) -> dict[str, Any]:
+    """A schema whose texts have at most half as many characters as the reply may have tokens.
+
+    So under a very small cap one item at least is whole, which is all that can be read of a reply that is cut off.
+    """
+    bounded = {key: within(value, cap) if isinstance(value, Mapping) else value for key, value in schema.items()}
+    if isinstance(most := schema.get("maxLength"), int):
+        bounded["maxLength"] = min(most, max(cap // 2, 1))
+    return bounded
 
 
 def unit_lines(units: Iterable[Observation]) -> str:

@@ -2,7 +2,7 @@
 
 CallError
 ├── retried: rate_limit, timeout, connection, server
-└── final:   auth, quota, bad_request, refused, context, internal
+└── final:   auth, quota, bad_request, refused, context, internal, unrecorded (of a replay)
 """
 
 from __future__ import annotations

@@ -39,10 +39,13 @@ class Traffic:
 class Gate:
     """Lets requests through, first come first served. For the calls of one event loop at a time."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
-        """`clock` and `sleep` are for pauses; tests replace them."""
-        self.limit: int | None = None
-        """Requests at once; None until the provider has complained."""
+    def __init__(
+        self, most: int | None = None, *, clock: Callable[[], float] = time.monotonic, sleep: Sleep = asyncio.sleep
+    ) -> None:
+        """`most` requests at once at any time. `clock` and `sleep` are for pauses; tests replace them."""
+        self.limit: int | None = most
+        """Requests at once; None without `most` until the provider has complained."""
+        self._most = most
         self.flying = 0
         self.retries = self.limited = 0
         self._clock = clock
@@ -69,7 +72,7 @@ class Gate:
         if self.limit is None:
             return
         self._successes += 1
-        if self._successes >= self.limit:
+        if self._successes >= self.limit and (self._most is None or self.limit < self._most):
             self._successes = 0
             self.limit += 1
             self._let_in()
@@ -115,9 +118,11 @@ class Gate:
 _GATES: dict[str, Gate] = {}
 
 
-def gate_of(provider: str) -> Gate:
-    """The gate of a provider in this process."""
-    return _GATES.setdefault(provider, Gate())
+def gate_of(provider: str, most: int | None = None) -> Gate:
+    """The gate of a provider in this process; `most` is that of the model which is made first."""
+    if provider not in _GATES:
+        _GATES[provider] = Gate(most)
+    return _GATES[provider]
 
 
 def traffic() -> Traffic:

@@ -38,7 +38,7 @@ class GgufConfig(ModelConfig):
     runtime: str | None
     """Version of the library; None where it is not installed."""
     threads: int | None = None
-    """None: all processors."""
+    """None: half of the processors."""
 
     @property
     def tokens(self) -> int:

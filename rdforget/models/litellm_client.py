@@ -20,7 +20,7 @@ from rdforget.calls.base import Call, Reply
 from rdforget.models.base import RETRIED, CallError
 from rdforget.models.gate import Gate, Sleep, gate_of
 from rdforget.models.litellm_errors import kind_of, one_line, retry_after
-from rdforget.models.parameters import ModelConfig, as_sent, asked, messages, missing_key
+from rdforget.models.parameters import ModelConfig, as_sent, asked, messages, missing_key, too_long
 from rdforget.models.quiet import close_connections, quiet_litellm
 from rdforget.records import Attempts, Usage
 
@@ -59,7 +59,7 @@ class LiteLLM:
         """Calls go through the provider's gate. `clock` and `sleep` are for deadlines and waits; tests replace them."""
         self.name = config.name
         self.config = config
-        self._gate = gate or gate_of(config.provider)
+        self._gate = gate or gate_of(config.provider, config.parallel)
         self._clock = clock
         self._sleep = sleep
 
@@ -67,6 +67,8 @@ class LiteLLM:
         """The reply, or CallError after the last attempt or the deadline; final kinds are not attempted again."""
         if problem := missing_key(self.config):
             raise CallError("auth", problem)
+        if problem := too_long(self.config, call):
+            raise CallError("context", f"{self.name}: context: {problem}")
         tally = _Tally(self.config.deadline)
         retrying = tenacity.AsyncRetrying(
             sleep=self._sleep,
@@ -98,6 +100,8 @@ class LiteLLM:
                 tally.attempts += error.attempts
                 if error.kind == "rate_limit":
                     self._gate.refused(leave)
+                if error.kind == "timeout" and self.config.settles:
+                    self._gate.pause(self.config.settles)
                 if error.retry_after and error.retry_after < tally.left:
                     self._gate.pause(error.retry_after)
                 raise
@@ -138,7 +142,10 @@ class LiteLLM:
         if not response.choices:
             raise self._error("server", "the reply holds no choice", lost=_usage(counted))
         choice = response.choices[0]
-        text, thought = choice.message.content or "", getattr(choice.message, "reasoning_content", None)
+        text, thought = (
+            choice.message.content or _arguments(choice.message),
+            getattr(choice.message, "reasoning_content", None),
+        )
         usage = _usage(counted, told=bool(text or thought))
         if choice.finish_reason == "content_filter" and not text:
             raise self._error("refused", "the provider's content filter withheld the reply", lost=usage)
@@ -149,7 +156,7 @@ class LiteLLM:
             raise self._error("server", "the reply is empty", lost=usage)
         return Reply(
             text=text,
-            finish_reason=choice.finish_reason,
+            finish_reason="stop" if choice.finish_reason == "tool_calls" else choice.finish_reason,
             usage=usage,
             model=response.model or self.config.model,
             params=params,
@@ -169,6 +176,12 @@ class LiteLLM:
         attempts = Attempts(limited=int(kind == "rate_limit"), lost=lost if lost and lost.prompt else None)
         message = f"{self.name}: {kind}: {line[:_MESSAGE_MAX]}"
         return CallError(kind, message, retry_after=retry_after, attempts=attempts)
+
+
+def _arguments(message: Any) -> str:
+    """What the function was called with that stands for the reply."""
+    called = getattr(message, "tool_calls", None) or []
+    return str(called[0].function.arguments or "") if called else ""
 
 
 def _usage(counted: Any, *, told: bool = False) -> Usage:

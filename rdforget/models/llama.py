@@ -18,7 +18,7 @@ from rdforget.calls.base import Message
 from rdforget.models.chat import Chat, chat
 from rdforget.models.prefixes import BLOCK, Prefixes, Tokens, aligned, blocks, in_common
 
-KEPT_BYTES = 2**30
+KEPT_BYTES = 2**31
 """Most that kept states may take; a history of 6,000 tokens takes 140 MB in the smallest model, 350 MB in one of 7B."""
 
 
@@ -172,8 +172,10 @@ class Llama:
 
 
 def _processors() -> int:
-    """Those that this process may use, where the system tells: threads in excess of them wait for each other."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Half of those that this process may use, where the system tells. llama.cpp's threads wait for each other without
+    giving way: with one for every processor, a machine that does something else too brings them nearly to a halt."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(usable // 2, 1)
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from rdforget.calls.base import Call, Message
 from rdforget.records import Usage
+from rdforget.tokens import count_tokens
 
 # Fields of the providers' request bodies that hold the prompt.
 _NOT_PARAMETERS = {"model", "messages", "system", "contents", "system_instruction", "input", "prompt"}
@@ -33,6 +34,8 @@ class Parameters:
     """Tokens added to the output cap, for models whose thinking is counted in it and cannot be turned off."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the request body, sent as they are."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of litellm, for a provider whose requests it builds otherwise than OpenAI's (Ollama's options)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,18 @@ class ModelConfig:
     key_env: str | None = None
     """Environment variable with the key. None: a server at `api_base` needs none, else litellm finds its own."""
     parameters: Parameters = field(default_factory=Parameters)
-    structured: Literal["json_schema", "json_object", "none"] = "none"
-    """How the reply schema is asked for, beside the words of the prompt."""
+    structured: Literal["json_schema", "json_object_schema", "tool", "json_object", "none"] = "none"
+    """How the reply schema is asked for, beside the words of the prompt: as OpenAI has it, as llama-cpp-python's server
+    wants it, as the arguments of a function that must be called, only as JSON, or not at all."""
     timeout: float = 120.0
     """Seconds for one attempt, from the request to the last byte."""
     deadline: float = 600.0
     """Seconds for one call: its attempts and the waits between them, without the wait for its turn at the gate."""
     attempts: int = 6
+    parallel: int | None = None
+    """Most requests that the server gets at once, for one that works them off in turn while their time runs."""
+    settles: float = 0.0
+    """Seconds for which the server goes on with a request that was given up; nothing else is sent meanwhile."""
     prices: Prices | None = None
     cache_marks: bool = False
     """Whether the provider wants to be told where the beginning ends that requests have in common, to cache it."""
@@ -93,6 +101,24 @@ def missing_key(config: ModelConfig) -> str | None:
     if config.key_env is None or os.environ.get(config.key_env, "").strip():
         return None
     return f"Model {config.name} needs its API key in the environment variable {config.key_env}, which is not set."
+
+
+def too_long(config: ModelConfig, call: Call) -> str | None:
+    """Why a call cannot fit the window of a model behind an API, of which only o200k_base can count the tokens here.
+
+    Few vocabularies need fewer: what is too long by it is not sent. What is too long by the model's own is left to the
+    server to refuse.
+    """
+    if config.window is None:
+        return None
+    cap = call.max_output_tokens + config.parameters.reasoning_allowance
+    # A token has a byte at least: most prompts are known to fit without being counted.
+    if sum(len(one.content.encode()) for one in call.messages) + cap <= config.window:
+        return None
+    size = sum(count_tokens(one.content) for one in call.messages)
+    if size + cap <= config.window:
+        return None
+    return f"a prompt of {size:,} tokens and a reply of up to {cap:,} exceed the window of {config.window:,}"
 
 
 def messages(config: ModelConfig, call: Call) -> list[dict[str, Any]]:
@@ -124,15 +150,26 @@ def asked(config: ModelConfig, call: Call) -> dict[str, Any]:
     elif call.schema is not None and config.structured == "json_schema":
         schema = {"name": call.role, "schema": dict(call.schema), "strict": True}
         params["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif call.schema is not None and config.structured == "json_object_schema":
+        params["response_format"] = {"type": "json_object", "schema": dict(call.schema)}
+    elif call.schema is not None and config.structured == "tool":
+        told = "Takes the reply, in the form in which it is asked for."
+        function = {"name": call.role, "description": told, "parameters": dict(call.schema)}
+        params["tools"] = [{"type": "function", "function": function}]
+        params["tool_choice"] = {"type": "function", "function": {"name": call.role}}
+    params.update(policy.arguments)
     if policy.extra:
         params["extra_body"] = dict(policy.extra)
     return params
 
 
 def as_sent(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a request body; of a response format its type, as the schema is known from the call."""
+    """The parameters of a request body; of a response format its type and of a function its name, as the schema is
+    known from the call."""
     params = {**body, **body.get("extra_body", {})}
     params.pop("extra_body", None)
     if isinstance(form := params.get("response_format"), Mapping):
         params["response_format"] = form.get("type")
+    if params.pop("tools", None):
+        params["tool_choice"] = params.get("tool_choice", {}).get("function", {}).get("name")
     return {name: value for name, value in params.items() if name not in _NOT_PARAMETERS}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import string
+from functools import lru_cache
 
 from rdforget.records import Gold, Score, Verdict
 from rdforget.text import fold, words
@@ -26,6 +27,7 @@ _MIN_REVERSE = 3
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
+@lru_cache(maxsize=32_768)
 def normalise(text: str) -> str:
     r"""Lower-cased `\w+` tokens with number words as digits, joined by one space."""
     return " ".join(_NUMBERS.get(word, word) for word in words(text))
@@ -41,8 +43,14 @@ def paper_rule(answer: str, gold: str) -> bool:
 
 def strict_rule(answer: str, gold: str) -> bool:
     """The gold as a run of whole tokens of the answer, articles dropped on both sides."""
-    said, wanted = ([word for word in normalise(text).split() if word not in _ARTICLES] for text in (answer, gold))
-    return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
+    wanted = whole_words(gold)
+    return bool(wanted.strip()) and wanted in whole_words(answer)
+
+
+@lru_cache(maxsize=32_768)
+def whole_words(text: str) -> str:
+    """The tokens without articles, a space before and behind each: one text holds another if its string does."""
+    return "".join(f" {word}" for word in normalise(text).split() if word not in _ARTICLES) + " "
 
 
 def upstream_rule(answer: str, gold: str) -> bool:

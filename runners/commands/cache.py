@@ -41,17 +41,21 @@ def clear(cache: Cache = CACHE, json: Json = False) -> None:
 
 def export(
     file: File,
-    run: Annotated[str | None, typer.Option(help="The replies of this run instead, from its own journal.")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="The replies of this run instead: a recording, for `--model replay:FILE`.")
+    ] = None,
     results: Annotated[Path, typer.Option(help="Where runs and sweeps are kept.")] = Path("results"),
     cache: Cache = CACHE,
     json: Json = False,
 ) -> None:
-    """Write the replies to a file, without prompts or keys of providers."""
+    """Write the replies to a file, without prompts or keys of providers; those of a run can be its model again."""
     from runners.cache_files import entries_of_run, write
+    from runners.recordings import head_of_run
     from runners.runs import find_run
 
     if run is not None:
-        count = write(entries_of_run(find_run(run, results)), file)
+        folder = find_run(run, results)
+        count = write(entries_of_run(folder), file, head_of_run(folder))
     else:
         with _existing(cache) as store:
             count = write(store.entries(), file)

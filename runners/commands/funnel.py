@@ -58,9 +58,9 @@ def _write(folder: Path, funnels: Sequence[Funnel], sheets: Sequence[Sheet]) -> 
     """`<suite>.md`, `.csv`, `.png` and `.svg` in a folder that is made if need be."""
     import csv
 
-    from runners.engine import safe_name
     from runners.errors import UserError
     from runners.figures import save
+    from runners.folders import safe_name
     from runners.funnel_figure import figures
     from runners.funnel_sheets import rows_of
     from runners.latex import markdown

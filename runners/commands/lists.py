@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import typer
+
 from runners.commands.options import DataDir, Json
 
 
@@ -18,16 +20,21 @@ def suites(data_dir: DataDir = None, json: Json = False) -> None:
     _print("suites", rows, as_json=json)
 
 
-def models(json: Json = False) -> None:
-    """List the named models and whether they can be asked."""
+def models(context: typer.Context, json: Json = False) -> None:
+    """List the named models and whether they can be asked; `rdf models check NAME` tries what one can do."""
     from runners.backends import model_config, unready
-    from runners.config import RulesConfig, model_configs
+    from runners.config import RulesConfig, model_configs, server_configs
 
+    if context.invoked_subcommand:
+        return
     rows = []
     for name, entry in model_configs().items():
         config = model_config(name)
         model = "deterministic reader, no language model" if isinstance(config, RulesConfig) else config.model
         rows.append({"model": name, "label": entry.label, "calls": model, "ready": unready(config) or "ready"})
+    for name, server in server_configs().items():
+        calls = f"{server.provider}/NAME at {server.client.api_base}"
+        rows.append({"model": f"{name}/NAME", "label": server.label, "calls": calls, "ready": "where it runs"})
     _print("models", rows, as_json=json)
 
 

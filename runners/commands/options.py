@@ -30,6 +30,14 @@ MaxErrorRate = Annotated[
     float,
     typer.Option(min=0, max=1, help="Share of failed questions above which the result is invalid (exit code 4)."),
 ]
+ChunkTokens = Annotated[
+    int | None,
+    typer.Option(
+        min=50,
+        help="Source tokens of a chunk that memories are built from, instead of the suite's; a model's window may make "
+        "them fewer.",
+    ),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(min=0.001, help="Seconds for one attempt of a call; without it what the model's config says."),

@@ -12,6 +12,7 @@ from runners.commands.options import (
     CACHE,
     RUNS,
     Cache,
+    ChunkTokens,
     DataDir,
     DryRun,
     Json,
@@ -36,7 +37,9 @@ def run(
         str | None,
         typer.Option(help="Suite, with a variant after a colon: mab-fc, mab-fc:sh_6k; or a folder of own data."),
     ] = None,
-    model: Annotated[str, typer.Option(help="A name from `rdf models`, or any litellm string.")] = "rules",
+    model: Annotated[
+        str, typer.Option(help="A name from `rdf models`, gguf:PATH, replay:PATH, or any litellm string.")
+    ] = "rules",
     method: Annotated[str, typer.Option(help="A name from `rdf methods`.")] = "rd-forget",
     ablation: Annotated[
         list[str] | None,
@@ -44,6 +47,7 @@ def run(
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     budget: Annotated[int | None, typer.Option(min=1, help="Tokens of the view; the paper's is 2,048.")] = None,
+    chunk_tokens: ChunkTokens = None,
     judge: Annotated[str | None, typer.Option(help="Also score with this model as a judge.")] = None,
     api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
     resume: Annotated[
@@ -66,12 +70,16 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a method on a suite with a model and score it."""
+    from rdforget.tokens import load_vocabulary
+
+    load_vocabulary()  # before what follows is imported
     from runners.console import watching
     from runners.engine import RunSpec, prepare
     from runners.errors import UserError
     from runners.means import Limits, resume_command
     from runners.output import show_plan, show_replay, show_result
     from runners.plan import plan
+    from runners.recordings import REPLAY, compared, recorded_spec
     from runners.replay import replay
     from runners.runs import find_run, repeat_one, resume_one, run_one
 
@@ -86,7 +94,9 @@ def run(
         again=lambda folder: f"{resume_command(folder)} {shlex.join(more)}".strip(),
     )
     switches = tuple(sorted(set(ablation or ())))
-    spec = RunSpec(suite or "", method, model, switches, budget, limit, judge, api_base)
+    spec = RunSpec(suite or "", method, model, switches, budget, limit, judge, api_base, chunk_tokens=chunk_tokens)
+    if model.startswith(REPLAY) and not (resume or from_manifest):
+        spec = recorded_spec(model, _given(context, spec))
     with watching(quiet or json) as watcher:
         if resume:
             result = resume_one(find_run(resume, out), _given(context, spec), data_dir, limits, watcher)
@@ -95,13 +105,15 @@ def run(
             return
         elif from_manifest:
             result = repeat_one(find_run(from_manifest, out), data_dir, out, limits, watcher)
-        elif suite is None:
+        elif not spec.suite:
             raise UserError("run needs --suite NAME (see `rdf suites`), --resume RUN or --from-manifest RUN")
         elif dry_run:
-            show_plan(plan(prepare(spec, data_dir, ask=False)), runs=1, as_json=json)
+            show_plan(plan(prepare(spec, data_dir, ask=False)), runs=1, workers=workers, as_json=json)
             return
         else:
             result = run_one(spec, data_dir, out, limits, watcher)
+            if model.startswith(REPLAY):
+                result.notes.extend(compared(model, result.folder))
     show_result(result, as_json=json)
     raise typer.Exit(int(result.code))
 

@@ -11,6 +11,7 @@ from runners.commands.options import (
     CACHE,
     SWEEPS,
     Cache,
+    ChunkTokens,
     DataDir,
     DryRun,
     Json,
@@ -32,6 +33,7 @@ def sweep(
     model: Annotated[
         list[str] | None, typer.Option(help="Run it with this model instead of the file's. Repeatable.")
     ] = None,
+    chunk_tokens: ChunkTokens = None,
     dry_run: DryRun = False,
     data_dir: DataDir = None,
     out: Out = SWEEPS,
@@ -46,6 +48,9 @@ def sweep(
     json: Json = False,
 ) -> None:
     """Run every combination that a YAML file lists, and print one table."""
+    from rdforget.tokens import load_vocabulary
+
+    load_vocabulary()  # before what follows is imported
     from runners.config import sweep_config
     from runners.console import watching
     from runners.means import Limits
@@ -56,12 +61,14 @@ def sweep(
     path, blocks = sweep_config(sweep)
     if model:
         blocks = tuple(block.model_copy(update={"models": tuple(model)}) for block in blocks)
+    if chunk_tokens:
+        blocks = tuple(block.model_copy(update={"chunk_tokens": chunk_tokens}) for block in blocks)
     if dry_run:
         runs = prepare_all(blocks, data_dir, ask=False)
-        show_plan(totals([stage for run in runs for stage in plan(run)]), runs=len(runs), as_json=json)
+        show_plan(totals([stage for run in runs for stage in plan(run)]), runs=len(runs), workers=workers, as_json=json)
         return
-    kept = ("sweep", "model", "data_dir", "out", "workers", "max_error_rate", "cache", "no_cache", "timeout", "quiet")
-    again = shlex.join(["rdf", "sweep", *given_again(context, *kept)])
+    what, how = ("sweep", "model", "chunk_tokens"), ("workers", "max_error_rate", "timeout", "quiet")
+    again = shlex.join(["rdf", "sweep", *given_again(context, *what, "data_dir", "out", "cache", "no_cache", *how)])
     limits = Limits(
         workers=workers,
         max_error_rate=max_error_rate,

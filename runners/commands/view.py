@@ -25,12 +25,12 @@ def view(
 
     name = run or str(newest(results))
     with following(lambda: folders_of([name], results), data_dir) as followed, serving(followed, port) as address:
-        print(f"{address} (Ctrl-C ends it)", flush=True)
-        if open:
-            import webbrowser
-
-            webbrowser.open(address)
         try:
+            print(f"{address} (Ctrl-C ends it)", flush=True)
+            if open:
+                import webbrowser
+
+                webbrowser.open(address)
             follow(followed)
         except KeyboardInterrupt:
             print("stopped")

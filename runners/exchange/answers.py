@@ -25,8 +25,9 @@ from rdforget.suites.keys import ID, Key, Kind, complaints
 from runners import manifest
 from runners.config import IMPORTED
 from runners.costs import costs_in, write_costs
-from runners.engine import Run, RunSpec, Watcher, new_folder, prepare
+from runners.engine import Run, RunSpec, Watcher, prepare
 from runners.errors import UserError
+from runners.folders import new_folder
 from runners.halt import Halt
 from runners.journal import Journal, read_records
 from runners.means import Limits, Means, given, way_to

@@ -8,10 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.engine import safe_name
 from runners.errors import UserError
 from runners.exchange.inspect_log import eval_log, short_id
 from runners.exchange.rows import COLUMNS, Exported, encodable, rows
+from runners.folders import safe_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

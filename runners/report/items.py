@@ -7,7 +7,8 @@ from typing import Any
 
 from rdforget.calls.base import Reply
 from rdforget.records import AnswerOutcome, CallRecord, Entry, History, Record, Trace, Usage, Verdict
-from runners.funnel import Basis, Stage, Stages, states
+from runners.funnel import Basis, Stage, Stages
+from runners.lines import by_ref, stating
 from runners.report.payload import Numbering, visible
 
 FAILED = "failed"
@@ -118,10 +119,9 @@ def _source(record: Record, stages: Stages, history: History | None) -> dict[str
     if not history:
         return None
     if stages.basis is Basis.LABELS:
-        lines = {seen.ref: seen for seen in history.observations}
-        found = [(ref, lines.get(ref)) for ref in stages.units]
+        found = [(ref, by_ref(history).get(ref)) for ref in stages.units]
     else:
-        found = [(seen.ref, seen) for seen in history.observations if stages.units and states(seen.line, record.gold)]
+        found = [(seen.ref, seen) for seen in stating(history, record.gold)] if stages.units else []
     shown = [
         [visible(ref), visible(seen.when or ""), visible(seen.line)] if seen else [visible(ref), "", None]
         for ref, seen in found[:_LINES]

@@ -49,6 +49,7 @@ class Followed:
     def __init__(self, find: Callable[[], list[Path]], data_dir: Path | None, root: Path) -> None:
         self._find, self._data_dir, self._root = find, data_dir, root
         self._seen: object = None
+        self._builds: list[Path] = []
         self.generation = 0
         self.files: dict[str, Path] = {}
         """By the path that a browser asks for."""
@@ -59,13 +60,18 @@ class Followed:
         seen = [_state(folder) for folder in folders]
         if seen == self._seen:
             return False
-        folder = self._root / str(self.generation + 1)
-        folder.mkdir()
-        build(folders, self._data_dir, folder, live=True)
-        old = self._root / str(self.generation - 1)
+        folder = Path(tempfile.mkdtemp(dir=self._root))
+        try:
+            build(folders, self._data_dir, folder, live=True)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         self.files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
         self.generation, self._seen = self.generation + 1, seen
-        shutil.rmtree(old, ignore_errors=True)  # the one between may still be on its way to a browser
+        self._builds.append(folder)
+        for old in self._builds[:-2]:  # the last but one may still be on its way to a browser
+            shutil.rmtree(old, ignore_errors=True)
+            self._builds.remove(old)
         return True
 
 

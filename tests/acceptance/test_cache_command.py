@@ -145,7 +145,8 @@ def test_a_run_is_exported_from_its_own_journal(rdf: Rdf) -> None:
         folder = run(rdf, server, "--judge", "openai/j").json["run_dir"]
     rdf("cache", "clear")
     assert rdf("cache", "export", "run.jsonl", "--run", folder, "--json").json["replies"] == 24
-    lines = [json.loads(line) for line in Path("run.jsonl").read_text("utf-8").splitlines()]
+    head, *lines = (json.loads(line) for line in Path("run.jsonl").read_text("utf-8").splitlines())
+    assert head["id"] == Path(folder).name
     calls = [call for record in read_records(Path(folder)) for call in record.calls]
     assert {line["call"] for line in lines} == {call.key for call in calls}
     assert {(line["role"], line["model"]["model"]) for line in lines} >= {

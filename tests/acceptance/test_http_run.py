@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from rdforget.tokens import count_tokens
-from runners.journal import read_records
+from runners.journal import read_records, read_roles
 from tests.acceptance.conftest import Done
 from tests.loopback import Response, failed, role_of, said, serve
 
@@ -139,13 +139,15 @@ def test_a_refused_key_stops_the_run_at_once(rdf: Rdf) -> None:
     assert "Traceback" not in done.err
 
 
-def test_an_interrupted_run_keeps_its_records_and_exits_130(tmp_path: Path) -> None:
-    reached = threading.Event()
+@pytest.mark.parametrize("patient", [True, False], ids=["waits", "at once"])
+def test_an_interrupted_run_keeps_its_records_and_exits_130(tmp_path: Path, patient: bool) -> None:
+    """The first Ctrl-C lets in what is on its way; the second does not wait for it."""
+    reached, released = threading.Event(), threading.Event()
 
     def script(request: dict[str, Any], n: int) -> Response:
         if n >= 40:
             reached.set()
-            return Response(delay=60)
+            released.wait(60)
         return said(request, replied(request))
 
     with serve(script) as server:
@@ -157,15 +159,24 @@ def test_an_interrupted_run_keeps_its_records_and_exits_130(tmp_path: Path) -> N
             stderr=subprocess.PIPE,
             text=True,
         )
+        assert process.stderr is not None
         assert reached.wait(60)
         process.send_signal(signal.SIGINT)
+        assert process.stderr.readline().startswith("interrupted: waiting up to 10 s for replies on their way")
+        if patient:
+            released.set()
+        else:
+            process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
+        released.set()
     assert process.returncode == 130
+    [folder] = (tmp_path / "results" / "runs").iterdir()
     assert "interrupted" in err
     assert "Traceback" not in err
-    [folder] = (tmp_path / "results" / "runs").iterdir()
     assert f"go on with: rdf run --resume {folder.relative_to(tmp_path)} --workers 2 --quiet\n" in err
     assert len(list(read_records(folder))) >= 10
+    replies, asked = len(list(read_roles(folder))), len(server.requests)
+    assert replies == asked if patient else 40 <= replies < asked
 
 
 def test_questions_over_one_history_are_asked_so_that_a_provider_can_cache_it(

@@ -43,6 +43,9 @@ def test_agreement_is_counted_and_shown(rdf: Rdf) -> None:
     right = sum(found["counts"]["correct"].values())
     assert found["percent"] == round(100 * right / 12, 2)
     assert len(found["differing"]) == 12 - right
+    [cost] = done.json["costs"]["stages"]
+    assert (cost["stage"], cost["model"], cost["calls"]) == ("judge", "openai/b", 12)
+    assert (Path(folder) / "costs-openai-b.csv").is_file()
     shown = rdf("rejudge", folder, "--judge", "rules")
     assert "agreement: 12 of 12, 100.0 %" in shown.out
     assert "judge \\ judge[rules]" in shown.out

@@ -28,7 +28,7 @@ from rdforget.models.gguf_file import weights
 from rdforget.models.llama import Llama, Read, StoppedError, Written
 from rdforget.models.parameters import ModelConfig
 from rdforget.models.prefixes import BLOCK, Prefixes, aligned, blocks, in_common
-from rdforget.records import History, Observation, Protocol, Query, Switches
+from rdforget.records import Entry, History, Observation, Protocol, Query, Status, Switches
 
 CONFIG = GgufConfig(name="tiny", model="gguf:tiny", window=1_000, path=None, sha256="", runtime=None, timeout=30.0)
 QUERY = Query("q", "test", "Where does Ines work?")
@@ -44,7 +44,13 @@ MARKS = ("<|im_start|>", "<|im_end|>")
 
 def schemas() -> Iterator[Any]:
     protocol = Protocol()
-    yield from (curate.schema(True, 4_096), curate.schema(False, 256), answer.SCHEMA, select_role.SCHEMA, judge.SCHEMA)
+    yield from (
+        curate.schema(True, 4_096),
+        curate.schema(False, 256),
+        answer.SCHEMA,
+        select_role.schema(()),
+        judge.SCHEMA,
+    )
     yield from (rubric_role.SCHEMA, memorize.SCHEMA, condense.CONDENSE_SCHEMA, condense.PRESSURE_SCHEMA)
     yield from (reflect.SCHEMA, revise.schema(revise.OPS), reconcile.RECONCILE_SCHEMA, reconcile.RELATE_SCHEMA)
     yield from (distill.schema(distill.DistillInputs((), "", True, None)), extract.EXTRACT_SCHEMA)
@@ -65,6 +71,28 @@ def test_every_list_and_text_that_a_reply_may_hold_is_bounded(schema: Any) -> No
                 check(child)
 
     check(schema)
+
+
+def test_under_a_small_cap_one_item_at_least_is_whole() -> None:
+    small = distill.build(distill.DistillInputs((), "", True, None), cap=256).schema
+    usual = distill.build(distill.DistillInputs((), "", True, None), cap=4_096).schema
+    assert small
+    item = small["properties"]["items"]["items"]["properties"]
+    assert {name: item[name].get("maxLength") for name in ("title", "content", "kind")} == {
+        "title": 120,
+        "content": 128,
+        "kind": None,
+    }
+    assert usual == distill.schema(distill.DistillInputs((), "", True, None))
+
+
+def test_ids_are_held_to_their_form_where_entries_have_it() -> None:
+    def item(*ids: str) -> Any:
+        entries = [Entry(id, "text", Status.ACTIVE) for id in ids]
+        return select_role.schema(entries)["properties"]["ids"]["items"]
+
+    assert item("m1", "fct-00001")["pattern"] == "^[a-z]{1,4}-?[0-9]{1,6}$"
+    assert "pattern" not in item("m1", "my method:7")
 
 
 def test_as_many_ratings_are_asked_for_as_there_are_units() -> None:

@@ -84,3 +84,13 @@ def test_what_is_left_of_a_score(tmp_path: Path) -> None:
     assert disputes.without("run", evaluations) == {"q2": Scored(1.0, "h")}
     assert disputes.sha256 in disputes.notes[0]
     assert disputes.notes[1] == "disputed: s q1: the turn says Saturday (issue 27)"
+
+
+def test_reasons_of_others_are_text(tmp_path: Path) -> None:
+    evil = "\x1b[31mred\u202e\n# a heading"
+    disputes = disputes_of(
+        read_errata(errata(tmp_path, {**ENTRY, "reason": evil, "source": evil})), {"run": asked("q1")}
+    )
+    for note in disputes.notes:
+        assert not set(note) & {"\x1b", "\u202e", "\n"}
+    assert r"\x1b[31mred\u202e # a heading" in disputes.notes[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import hypot
@@ -360,6 +361,16 @@ def test_latex_prints_text_as_it_is() -> None:
     assert r"a|b & m & \makecell[tr]{\textbf{1.00} \\ 50 \%} \\" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
     assert r"| a\|b | m | **1.00**<br>50 % |" in markdown([sheet])
+
+
+def test_markdown_makes_nothing_of_the_text_of_others() -> None:
+    evil = "<script>alert(1)</script> ![x](http://x/y) a|b &lt;"
+    sheet = Sheet("t", evil, [evil, "score"], [[Box.of(evil), Box((evil, evil), True)]], notes=[evil])
+    text = markdown([sheet])
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; ![x]\\(http://x/y) a") == 6
+    assert not re.search(r"<(?!br>)", text)
+    assert text.count("&amp;lt;") == 6
+    assert [line.replace(r"\|", "").count("|") for line in text.splitlines() if line.startswith("|")] == [3, 3, 3]
 
 
 @pytest.mark.parametrize("name", sorted(shipped_sweeps()))

@@ -20,6 +20,7 @@ const rdf = (() => {
   function load(name, version = "") {
     const key = `${name}?${version}`;
     if (!held.has(key)) {
+      forget(`${name}?`);
       held.set(key, new Promise((resolve, reject) => {
         const script = document.createElement("script");
         waiting.set(name, resolve);

@@ -31,7 +31,7 @@ rdf.figure = (() => {
     const what = { labels: "labelled as evidence", gold: "that state the gold", none: "known as evidence" }[page.basis];
     const body = found
       ? [el("p", { class: "quiet" }, `${number(found.found)} of ${number(found.total)} lines ${what}`),
-        more(found.lines.map(line), FEW, found.found, "lines")]
+        more(found.lines.map(line), FEW, found.found, ["lines", "line"])]
       : el("p", { class: "quiet" }, "The data was not at hand when this report was written: give it with --data-dir.");
     return el("section", { class: "column source" }, el("h3", null, "Source"), body);
   }
@@ -45,26 +45,28 @@ rdf.figure = (() => {
     const list = el("ol", { class: "plain" }, rows.slice(0, few));
     if (total <= few) return list;
     const show = el("button", {
-      type: "button",
+      type: "button", class: "more",
       onclick: () => { list.append(...rows.slice(few)); show.remove(); after(); },
-    }, `Show all ${number(rows.length)} ${what}`);
+    }, rows.length === 1 ? `Show the one ${what[1]}` : `Show all ${number(rows.length)} ${what[0]}`);
     return [list, show];
   }
 
   function stored(page, entries, known, after) {
     const trace = page.trace, ends = new Map();
-    const telling = new Set([...known.chosen.keys(), ...known.carried.keys()]);
+    // Of a long memory what was packed comes first, in the order of the view, then other carriers of evidence.
+    const telling = new Set([...known.cost.keys(), ...known.carried.keys()]);
     for (const at of [...telling]) if (known.byId.has(entries[at][4])) telling.add(known.byId.get(entries[at][4]));
     entries.forEach(([, , status], at) => ends.set(status, [...(ends.get(status) || []), at]));
     const groups = Object.keys(SIGNS).filter((status) => ends.has(status)).map((status) => {
-      const all = ends.get(status), first = all.filter((at) => entries.length <= LONG || telling.has(at));
+      const all = ends.get(status);
+      const first = entries.length <= LONG ? all : [...telling].filter((at) => entries[at][2] === status);
       const rest = all.filter((at) => !first.includes(at));
       const state = known.barred.has(all[0]) ? barred(status, trace.past) : "eligible";
       const rows = [...first, ...rest].map((at) => entry(at, page, entries, known));
       return el("div", { class: "status" },
         el("h4", null, el("span", { class: `sign ${status.toLowerCase()}`, "aria-hidden": "true" }, SIGNS[status]),
           ` ${status} (${number(all.length)})`, el("span", { class: "quiet" }, ` ${state}`)),
-        more(rows, first.length, all.length, "entries", after));
+        more(rows, first.length, all.length, ["entries", "entry"], after));
     });
     return el("section", { class: "column stored" }, el("h3", null, "Stored"),
       el("p", { class: "quiet" },
@@ -92,7 +94,8 @@ rdf.figure = (() => {
       by ? [" → replaced by ", known.byId.has(by) ? jump(known.byId.get(by), by) : said(by)] : null,
       slot ? [" · ", said(slot)] : null, when ? [" · ", said(when)] : null),
     units.length || steps.length ? el("div", { class: "steps" },
-      units.length ? el("span", { class: "step evidence" }, "★ evidence ", said(units.join(" "))) : null,
+      units.length ? el("span", { class: "step evidence" },
+        page.basis === "gold" ? "★ states the gold" : ["★ evidence ", said(units.join(" "))]) : null,
       steps.map(([name, value]) => el("span", { class: `step ${name.replace(" ", "-")}` }, `${name} ${value}`.trim())),
     ) : null);
   }
@@ -102,7 +105,9 @@ rdf.figure = (() => {
     return el("button", {
       type: "button", class: "jump",
       onclick: () => {
-        const target = document.getElementById(`entry-${at}`);
+        const find = () => document.getElementById(`entry-${at}`);
+        if (!find()) document.querySelectorAll(".stored button.more").forEach((one) => one.click());
+        const target = find();
         target?.scrollIntoView({ block: "center" });
         target?.focus({ preventScroll: true });
       },
@@ -157,11 +162,17 @@ rdf.figure = (() => {
       id: "head", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto",
     }, svg("path", { d: "M0 0 8 4 0 8Z" }));
     const paths = [];
-    for (const [at, from] of shown) {
-      const to = shown.get(known.byId.get(entries[at][4]));
-      const out = 14 + 7 * (paths.length % 5);  // so that arrows side by side are told apart
-      if (to) paths.push(["replaced", `M${from.left} ${from.y}C${from.left - out} ${from.y} ${to.left - out} ${to.y} ${to.left} ${to.y}`]);
-    }
+    const ends = [...shown].map(([at, from]) => [from, shown.get(known.byId.get(entries[at][4]))]).filter(([, to]) => to);
+    const room = Math.min(52, shown.size ? [...shown.values()][0].left - 6 : 0);
+    const lanes = Math.max(1, Math.min(ends.length, Math.floor(room / 5)));
+    ends.sort(([a, b], [c, d]) => Math.abs(a.y - b.y) - Math.abs(c.y - d.y));
+    ends.forEach(([from, to], order) => {
+      // A lane each, the longest way outermost, so that arrows side by side are told apart.
+      const x = from.left - 10 - ((room - 10) * (order % lanes)) / lanes;
+      const turn = Math.sign(to.y - from.y) * Math.min(8, Math.abs(to.y - from.y) / 2);
+      paths.push(["replaced", `M${from.left} ${from.y}H${x + 8}Q${x} ${from.y} ${x} ${from.y + turn}V${to.y - turn}` +
+        `Q${x} ${to.y} ${x + 8} ${to.y}H${to.left}`]);
+    });
     const beside = (a, b) => b.left > a.right;
     const across = (kind, a, b) => {
       const middle = (a.right + b.left) / 2;

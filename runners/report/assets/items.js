@@ -75,12 +75,15 @@ rdf.pages.items = (route) => {
     }
     order.value = wanted.sort || "position";
     const sorting = { by: wanted.sort || "position", down: Boolean(wanted.down), change: sortBy };
-    const held = document.activeElement?.closest?.(".results th button")?.textContent;
+    // What is focused is drawn anew, also by a live run: a row is known by its link, a column by its name.
+    const focused = document.activeElement?.closest?.(".results a, .results th button");
+    const known = (one) => one?.getAttribute("href") ?? one?.firstChild.textContent;
+    const held = known(focused);
     list.replaceChildren(...(found.length
       ? [rdf.list.table("Questions", COLUMNS, rdf.list.slice(found, page), sorting),
         rdf.pager(page, pages, (to) => change({}, { page: to }).then(() => count.scrollIntoView())) || ""]
       : [el("p", null, "No question is like this. ", el("a", { href: "#/items" }, "Show all"))]));
-    if (held) [...list.querySelectorAll("th button")].find((one) => one.textContent[0] === held[0])?.focus();
+    if (held) [...list.querySelectorAll("a, th button")].find((one) => known(one) === held)?.focus({ preventScroll: true });
   }
 
   const filters = store.FILTERS.filter((name) => name !== "run" || runs.length > 1).map((name) => {

@@ -9,7 +9,7 @@ rdf.list = (() => {
       const active = sorting && sort && sorting.by === sort;
       const inside = sorting && sort
         ? el("button", { type: "button", onclick: () => sorting.change(sort) }, name,
-          el("span", { "aria-hidden": "true", class: "way" }, active ? (sorting.down ? " ↓" : " ↑") : ""))
+          el("span", { "aria-hidden": "true" }, active ? (sorting.down ? " ↓" : " ↑") : " ↕"))
         : name;
       return el("th", {
         scope: "col", class: kind, "aria-sort": active ? (sorting.down ? "descending" : "ascending") : null,

@@ -7,8 +7,9 @@ rdf.store = (() => {
   function row(run, values) {
     const [at, id, type, verdict, value, outcome, lost, faults, question, gold, answer, tokens, cut] = values;
     const { types, faults: kinds } = rdf.index.runs[run];
+    const group = rdf.index.groups.findIndex(({ runs }) => runs.includes(run));
     return {
-      run, at, id, type: types[type], verdict, value, outcome, lost, faults: faults.map((fault) => kinds[fault]),
+      run, at, group, id, type: types[type], verdict, value, outcome, lost, faults: faults.map((fault) => kinds[fault]),
       question, gold, answer, tokens, cut, text: null,
     };
   }
@@ -55,7 +56,7 @@ rdf.store = (() => {
   };
   const word = (one, name) => one[name].toLowerCase();
   const SORTS = {
-    position: (one) => one.at,
+    position: (one) => one.group * 1e9 + one.at,
     question: (one) => word(one, "question"),
     type: (one) => one.type,
     verdict: (one) => ORDER.indexOf(one.verdict) - (one.value ?? 0) / 2,
