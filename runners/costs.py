@@ -15,6 +15,7 @@ from rdforget.records import Attempts, CallRecord, Usage
 from rdforget.scoring.metrics import JUDGED
 from runners.config import RulesConfig
 from runners.journal import read_calls
+from runners.latex import cell
 
 if TYPE_CHECKING:
     from runners.engine import Run
@@ -139,7 +140,8 @@ def write_costs(folder: Path, costs: Sequence[Cost], name: str = NAME) -> None:
     """`<name>.md` and `<name>.csv` in a run or sweep folder, where a language model was asked."""
     if not costs:
         return
-    markdown = tabulate(cost_rows(costs), headers="keys", tablefmt="github", disable_numparse=True)
+    shown = [{column: cell(value) for column, value in row.items()} for row in cost_rows(costs)]
+    markdown = tabulate(shown, headers="keys", tablefmt="github", disable_numparse=True)
     (folder / f"{name}.md").write_text(f"{markdown}\n\n{told(costs)}\n", "utf-8")
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         rows = [_flat(cost) for cost in costs]

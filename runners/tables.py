@@ -13,6 +13,7 @@ from tabulate import tabulate
 
 from rdforget.records import AnswerOutcome, Record, Trace, Verdict
 from rdforget.scoring.metrics import JUDGED, names_of
+from runners import latex
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,8 @@ def rows_of(outcomes: Sequence[Outcome]) -> list[dict[str, str]]:
 
 def write_tables(folder: Path, outcomes: Sequence[Outcome], name: str = "table") -> None:
     """`<name>.md`, a row a run, and `<name>.csv`, a row a metric, in a run or sweep folder."""
-    markdown = tabulate(rows_of(outcomes), headers="keys", tablefmt="github", disable_numparse=True)
+    rows = [{latex.cell(name): latex.cell(value) for name, value in row.items()} for row in rows_of(outcomes)]
+    markdown = tabulate(rows, headers="keys", tablefmt="github", disable_numparse=True)
     (folder / f"{name}.md").write_text(markdown + "\n", "utf-8")
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

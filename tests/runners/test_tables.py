@@ -91,3 +91,11 @@ def test_tables_on_disk(tmp_path: Path) -> None:
     write_tables(tmp_path, [Outcome(cells_of([RIGHT], SETTINGS, "m"), summary_of([RIGHT]))])
     assert (tmp_path / "table.csv").read_text("utf-8").splitlines()[1].startswith("test,rd-forget,,m,2048,judge,100.0")
     assert "100.00" in (tmp_path / "table.md").read_text("utf-8")
+
+
+def test_names_of_others_are_text_in_markdown(tmp_path: Path) -> None:
+    model = "x|<script>alert(1)</script> [a](b)"
+    write_tables(tmp_path, [Outcome(cells_of([RIGHT], SETTINGS, model), summary_of([RIGHT]))])
+    shown = (tmp_path / "table.md").read_text("utf-8")
+    assert r"x\|&lt;script&gt;alert(1)&lt;/script&gt; [a]\(b)" in shown
+    assert "<script>" not in shown
