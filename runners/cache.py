@@ -95,11 +95,13 @@ class ReplyCache:
         # Whatever requests it took were another's.
         return replace(_REPLY.validate_json(row[0]), source="cache", attempts=Attempts(sent=0)) if row else None
 
-    def claim(self, key: str) -> bool:
-        """Whether the caller may ask now; False where there is a reply by now, or somebody else is asking."""
+    def claim(self, key: str, *, anew: bool = False) -> bool:
+        """Whether the caller may ask now; False where somebody else is asking, or there is a reply by now, unless it is
+        asked for anew.
+        """
         now = self._clock()
         with self._writing():
-            if self._db.execute("SELECT 1 FROM replies WHERE key = ?", (key,)).fetchone():
+            if not anew and self._db.execute("SELECT 1 FROM replies WHERE key = ?", (key,)).fetchone():
                 return False
             claimed = self._db.execute("SELECT holder, deadline FROM claims WHERE key = ?", (key,)).fetchone()
             if claimed and claimed[1] > now and not has_ended(claimed[0]):
@@ -118,9 +120,9 @@ class ReplyCache:
             self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (key, self._holder))
 
     def keep(self, entry: Entry) -> None:
-        """Store a reply that was paid for, and give up the claim to it."""
+        """Store a reply that was paid for, in the place of one that was asked for anew, and give up the claim to it."""
         with self._writing():
-            self._db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)", _row(entry))
+            self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", _row(entry))
             self._db.execute("DELETE FROM claims WHERE key = ?", (entry.key,))
 
     def add(self, entries: Iterable[Entry]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import Any
 
 from rdforget.calls.base import Call, Reply
@@ -29,14 +29,18 @@ class Cached:
         cache: ReplyCache,
         halt: Halt,
         *,
+        anew: Container[str] = (),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`settings` are the model's semantic ones; `sleep` waits for other processes, tests replace it."""
+        """`settings` are the model's semantic ones. Calls with keys in `anew` are asked, whatever is known: nothing
+        could be made of the reply. `sleep` waits for other processes, tests replace it.
+        """
         self.name = backend.name
         self._backend = backend
         self._model = identity(settings)
         self._cache = cache
         self._halt = halt
+        self._anew = anew
         self._sleep = sleep
         self._asking: dict[str, asyncio.Event] = {}
         self._renewal: asyncio.TimerHandle | None = None
@@ -45,7 +49,7 @@ class Cached:
         """The reply that is known, marked as such, or that of the backend. Raises CallError."""
         key = key_of(self._model, call.key)
         try:
-            if known := await self._known(key):
+            if known := await self._known(key, known=call.key not in self._anew):
                 return known
         except UserError as error:
             raise self._halt.now(error) from error
@@ -67,15 +71,15 @@ class Cached:
             self._renewal.cancel()
         await self._backend.close()
 
-    async def _known(self, key: str) -> Reply | None:
-        """The reply to a request; None once it is claimed, so that the caller has to ask."""
+    async def _known(self, key: str, *, known: bool) -> Reply | None:
+        """The reply to a request, if a known one will do; None once it is claimed, so that the caller has to ask."""
         pause = _FIRST_PAUSE
         while True:
             if key in self._asking:
                 await self._asking[key].wait()
-            elif found := self._cache.find(key):
+            elif known and (found := self._cache.find(key)):
                 return found
-            elif self._cache.claim(key):
+            elif self._cache.claim(key, anew=not known):
                 self._renew_later()
                 return None
             else:

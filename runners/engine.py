@@ -233,6 +233,8 @@ class Before:
     completed: Mapping[int, Record]
     """As `read_outcomes` gives them."""
     replies: Mapping[str, Reply]
+    unread: frozenset[str]
+    """Keys of the calls whose verdict failed."""
 
     @classmethod
     def of(cls, folder: Path) -> Before:
@@ -241,7 +243,7 @@ class Before:
         failed = [ordinal for ordinal, record in outcomes.items() if not record.completed]
         unread = {call.key for call in read_calls_of(folder, failed) if call.role in JUDGED}
         completed = {ordinal: record for ordinal, record in outcomes.items() if record.completed}
-        return cls(completed, read_replies(folder, but=unread))
+        return cls(completed, read_replies(folder, but=unread), frozenset(unread))
 
 
 async def _run_all(run: Run, before: Before, journal: Journal, workers: int, watcher: Watcher, means: Means) -> None:
@@ -249,8 +251,10 @@ async def _run_all(run: Run, before: Before, journal: Journal, workers: int, wat
     watcher.begin(label, run.total, list(before.completed.values()))
     halt = Halt()
     desk = Desk(journal.add_reply, journal.add_build, before.replies, run.spec.repeat)
-    model = way_to(run.backend, run.config, desk, means, halt)
-    judge = model if run.judge is run.backend else way_to(run.judge, run.judge_config, desk, means, halt)
+    model = way_to(run.backend, run.config, desk, means, halt, before.unread)
+    judge = model
+    if run.judge is not run.backend:
+        judge = way_to(run.judge, run.judge_config, desk, means, halt, before.unread)
     builds = Builds(run.setup, model.backend, model.desk)
     # Tasks are pulled as workers become free, so that few histories are held.
     tasks = enumerate(itertools.islice(run.suite.tasks(), run.total))

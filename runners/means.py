@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,19 +67,26 @@ class Way:
     desk: Desk
 
 
-def way_to(backend: Backend, config: RulesConfig | ModelConfig, desk: Desk, means: Means, halt: Halt) -> Way:
+def way_to(
+    backend: Backend,
+    config: RulesConfig | ModelConfig,
+    desk: Desk,
+    means: Means,
+    halt: Halt,
+    anew: Container[str] = (),
+) -> Way:
     """The way to a model: the run's own journal first, then the cache, the order of requests, the purse, the model.
 
     `desk` writes to the journal, before the cache has the reply: what this run paid for is this run's. The reader
     without a language model is asked directly, it is faster than the cache; and so is a recording, of which nothing
-    gets into the cache.
+    gets into the cache. Calls with keys in `anew` are not answered from the cache.
     """
     if isinstance(config, RulesConfig | ReplayConfig):
         return Way(backend, desk)
     backend = OneAhead(Metered(backend, config, means.purse, halt))
     if means.cache is None:
         return Way(backend, desk)
-    cached = Cached(backend, semantic(config), means.cache, halt)
+    cached = Cached(backend, semantic(config), means.cache, halt, anew=anew)
 
     def keep_both(call: Call, reply: Reply) -> None:
         try:

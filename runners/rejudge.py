@@ -62,14 +62,15 @@ def rejudge(folder: Path, judge: str, api_base: str | None, limits: Limits, watc
     # The run's own verdicts are a first round, where this judge gave them.
     own = semantic(config) == (settings["judge"] or settings["model"]) and bool(JUDGED & set(settings["metrics"]))
     with opened(limits.cache, [config]) as cache, Journal(folder) as journal:
+        unread = read_unread(folder, label)
         desk = Desk(
             partial(journal.add_rejudge_reply, label),
             journal.add_build,
-            read_replies(folder, judge=label, but=read_unread(folder, label)),
+            read_replies(folder, judge=label, but=unread),
             repeat=turn + own,
         )
         halt = Halt()
-        way = way_to(backend, config, desk, Means(cache), halt)
+        way = way_to(backend, config, desk, Means(cache), halt, unread)
         todo = [(ordinal, record) for ordinal, record in records if record.answer and not _judged(record, label)]
         watcher.begin(f"judged by {label}", len(todo))
         asyncio.run(_judge_all(todo, settings, way, halt, label, journal, limits.workers, watcher))

@@ -23,7 +23,7 @@ def run(rdf: Rdf) -> str:
 
 def judging(rdf: Rdf, folder: str, script: Script) -> tuple[Done, int]:
     with serve(script) as server:
-        args = ("--judge", "openai/b", "--api-base", server.url, "--no-cache", "--workers", 1, "--json")
+        args = ("--judge", "openai/b", "--api-base", server.url, "--workers", 1, "--json")
         return rdf("rejudge", folder, *args), len(server.requests)
 
 

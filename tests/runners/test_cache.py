@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,17 @@ def cache(tmp_path: Path) -> Iterator[ReplyCache]:
 class Model:
     """A model behind a cache, with the calls that reached it."""
 
-    def __init__(self, cache: ReplyCache, settings: dict[str, Any], said: Reply | str | Exception = "Metz") -> None:
+    def __init__(
+        self,
+        cache: ReplyCache,
+        settings: dict[str, Any],
+        said: Reply | str | Exception = "Metz",
+        anew: Container[str] = (),
+    ) -> None:
         self.asked: list[Call] = []
         self.said = said
         self.halt = Halt()
-        self.cached = Cached(Scripted(self._answer), settings, cache, self.halt, sleep=self._sleep)
+        self.cached = Cached(Scripted(self._answer), settings, cache, self.halt, anew=anew, sleep=self._sleep)
         self.slept = 0
 
     def _answer(self, call: Call) -> Reply | str | Exception:
@@ -124,6 +130,14 @@ def test_what_is_no_whole_reply_is_asked_for_again(cache: ReplyCache, said: Repl
             assert asyncio.run(model.ask(CALL)) == said
     assert len(model.asked) == 2
     assert (cache.counts(), cache.claimed()) == ([], 0)
+
+
+def test_what_nothing_could_be_made_of_is_asked_anew_and_kept_instead(cache: ReplyCache) -> None:
+    asyncio.run(Model(cache, MODEL, "?").ask(CALL))
+    again, later = Model(cache, MODEL, "Metz", anew={CALL.key}), Model(cache, MODEL, "Lyon")
+    assert asyncio.run(again.ask(CALL)).source == "asked"
+    assert asyncio.run(later.ask(CALL)).text == "Metz"
+    assert later.asked == []
 
 
 def test_equal_calls_at_once_are_asked_once(cache: ReplyCache) -> None:
