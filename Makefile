@@ -8,13 +8,16 @@ READY := $(VENV)/.ready
 
 setup: $(READY)
 
-# The lock pins every package with its hash; the project itself is installed on top without
-# resolving anything again. The Python that is too old says so here, not in the middle of an install.
+# The lock pins every package with its hash and is complete, so nothing is resolved. Left to resolve, pip takes litellm's
+# `httpx[http2]` for another thing than the pinned `httpx` and reaches for a release made after the lock, and an install
+# that worked yesterday fails. `pip check` shows that nothing is missing. The Python that is too old says so here, not in
+# the middle of an install.
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "rdforget needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": call make with PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip check --disable-pip-version-check
 	touch $(READY)
 
 demo: setup
