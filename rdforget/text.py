@@ -36,7 +36,7 @@ def overlap(query: frozenset[str], text: str) -> float:
     if not held:
         return 0.0
     spaced = f" {folded} "  # most words stand between blanks, which is soon told
-    return sum(f" {word} " in spaced or _is_whole(word, folded) for word in held) / len(query)
+    return len([word for word in held if f" {word} " in spaced or _is_whole(word, folded)]) / len(query)
 
 
 def _is_whole(word: str, folded: str) -> bool:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import sqlite3
 import sys
 
-from rdforget.calls.base import Call
-from rdforget.models.scripted import Scripted
-from runners import cli, engine
-
 
 def main() -> None:
+    from rdforget.tokens import load_vocabulary
+
+    load_vocabulary()  # before what follows is imported, as `rdf run` does
+    from rdforget.calls.base import Call
+    from rdforget.models.scripted import Scripted
+    from runners import cli, engine
+
     db = sqlite3.connect(sys.argv.pop(1))
 
     def reply(call: Call) -> str:
