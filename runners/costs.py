@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
+from rdforget.calls.base import Reply
 from rdforget.models.parameters import ModelConfig
 from rdforget.records import Attempts, CallRecord, Usage
 from rdforget.scoring.metrics import JUDGED
@@ -39,6 +40,8 @@ class Cost:
     attempts: Attempts = field(default_factory=lambda: Attempts(sent=0))
     usage: Usage = field(default_factory=Usage)
     """With the replies that could not be used."""
+    seconds: float = 0.0
+    """How long the requests of the calls with a reply were under way, added up as if one had followed the other."""
     usd: float = 0.0
     """Of what is priced: a lower bound where `unpriced` is not 0."""
     unpriced: int = 0
@@ -57,14 +60,20 @@ class Cost:
             self.failed + other.failed,
             self.attempts + other.attempts,
             self.usage + other.usage,
+            self.seconds + other.seconds,
             self.usd + other.usd,
             self.unpriced + other.unpriced,
         )
 
 
-def costs_of(answered: Iterable[CallRecord], failed: Iterable[CallRecord], config_of: ConfigOf) -> list[Cost]:
-    """Costs by stage and model in the order of first use; those of the reader without a language model are left out."""
-    costs = [_answered(call, config) for call in answered if isinstance(config := config_of(call.role), ModelConfig)]
+def costs_of(answered: Iterable[tuple[str, Reply]], failed: Iterable[CallRecord], config_of: ConfigOf) -> list[Cost]:
+    """Costs by stage and model in the order of first use, from roles with their replies and from calls without one.
+
+    Those of the reader without a language model are left out.
+    """
+    costs = [
+        _answered(role, reply, config) for role, reply in answered if isinstance(config := config_of(role), ModelConfig)
+    ]
     costs += [_failed(call, config) for call in failed if isinstance(config := config_of(call.role), ModelConfig)]
     return merged(costs)
 
@@ -119,6 +128,7 @@ def cost_rows(costs: Sequence[Cost]) -> list[dict[str, str]]:
             "completion": f"{cost.usage.completion:,}",
             "reasoning": f"{cost.usage.reasoning:,}",
             "uncounted": f"{cost.usage.uncounted:,}",
+            "seconds": f"{cost.seconds:,.1f}",
             "USD": ("at least " if cost.unpriced else "") + f"{cost.usd:.6f}",
         }
         for cost in shown
@@ -166,6 +176,7 @@ def _flat(cost: Cost) -> dict[str, Any]:
         "completion": usage.completion,
         "reasoning": usage.reasoning,
         "uncounted": usage.uncounted,
+        "seconds": round(cost.seconds, 3),
         "usd": round(cost.usd, 9),
         "unpriced": cost.unpriced,
     }
@@ -175,21 +186,37 @@ def _calls(number: int) -> str:
     return f"{number:,} call{'' if number == 1 else 's'}"
 
 
-def _answered(call: CallRecord, config: ModelConfig) -> Cost:
-    base = Cost(call.role, config.name, calls=1)
-    if call.source == "cache":
-        return base + Cost(call.role, config.name, from_cache=1)
-    usage, prices = call.usage + (call.attempts.lost or Usage()), config.prices
-    known = prices and not usage.uncounted and not (prices.up_to and call.usage.prompt > prices.up_to)
-    usd = prices.cost(usage) if prices else 0.0
-    return base + Cost(call.role, config.name, attempts=call.attempts, usage=usage, usd=usd, unpriced=int(not known))
+def _answered(role: str, reply: Reply, config: ModelConfig) -> Cost:
+    if reply.source == "cache":
+        return Cost(role, config.name, calls=1, from_cache=1)
+    usage, prices = reply.usage + (reply.attempts.lost or Usage()), config.prices
+    known = prices and not usage.uncounted and not (prices.up_to and reply.usage.prompt > prices.up_to)
+    return Cost(
+        role,
+        config.name,
+        calls=1,
+        attempts=reply.attempts,
+        usage=usage,
+        seconds=reply.seconds,
+        usd=prices.cost(usage) if prices else 0.0,
+        unpriced=int(not known),
+    )
 
 
 def _failed(call: CallRecord, config: ModelConfig) -> Cost:
     usage = call.attempts.lost or Usage()
     usd = config.prices.cost(usage) if config.prices else 0.0
     unpriced = int(not config.prices and usage != Usage())
-    return Cost(call.role, config.name, 1, 0, 1, call.attempts, usage, usd, unpriced)
+    return Cost(
+        call.role,
+        config.name,
+        calls=1,
+        failed=1,
+        attempts=call.attempts,
+        usage=usage,
+        usd=usd,
+        unpriced=unpriced,
+    )
 
 
 def _total(costs: Sequence[Cost]) -> Cost:

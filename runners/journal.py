@@ -221,20 +221,20 @@ def read_roles(folder: Path) -> Iterator[tuple[str, str, Reply]]:
             yield role, key, _REPLY.validate_json(text)
 
 
-def read_calls(folder: Path) -> tuple[list[CallRecord], list[CallRecord]]:
-    """What all sessions of a run asked: the calls that were answered, and those that were not."""
+def read_calls(folder: Path) -> tuple[list[tuple[str, Reply]], list[CallRecord]]:
+    """What all sessions of a run asked: role and reply of the calls that were answered, and those that were not."""
     with _reading(folder) as db:
-        replies = db.execute("SELECT role, key, content FROM replies ORDER BY id")
-        answered = [_REPLY.validate_json(text).record(role, key) for role, key, text in replies]
+        replies = db.execute("SELECT role, content FROM replies ORDER BY id")
+        answered = [(role, _REPLY.validate_json(text)) for role, text in replies]
         records = (json.loads(text) for (text,) in db.execute("SELECT content FROM records"))
         return answered, [one for record in records for one in _CALLS.validate_python(record.get("unanswered", ()))]
 
 
-def read_rejudge_calls(folder: Path, judge: str) -> list[CallRecord]:
-    """What a later judge was asked and answered, in every session."""
-    rows = "SELECT role, key, content FROM rejudge_replies WHERE judge = ? ORDER BY id"
+def read_rejudge_calls(folder: Path, judge: str) -> list[tuple[str, Reply]]:
+    """Role and reply of what a later judge was asked, in every session."""
+    rows = "SELECT role, content FROM rejudge_replies WHERE judge = ? ORDER BY id"
     with _reading(folder) as db:
-        return [_REPLY.validate_json(text).record(role, key) for role, key, text in db.execute(rows, (judge,))]
+        return [(role, _REPLY.validate_json(text)) for role, text in db.execute(rows, (judge,))]
 
 
 def read_builds(folder: Path) -> dict[str, tuple[CallRecord, ...]]:

@@ -79,6 +79,9 @@ class Reply:
     source: Literal["asked", "cache"] = "asked"
     """As `CallRecord.source`."""
     attempts: Attempts = field(default_factory=Attempts)
+    seconds: float = field(default=0.0, compare=False)
+    """How long its requests were under way, those that failed included and waits for a turn left out: no two runs are
+    alike in it, and records do not hold it."""
 
     def record(self, role: str, key: str) -> CallRecord:
         """What account is kept of it."""

@@ -86,7 +86,7 @@ class Gguf:
         await asyncio.get_running_loop().run_in_executor(self._worker, self._unload)
 
     def _reply(self, call: Call, given_up: threading.Event) -> Reply:
-        ends = time.monotonic() + self.config.timeout
+        began = time.monotonic()
         seed = int(call.key[:8], 16)  # for calls that sample: each its own, the same at every asking
         try:
             self._model = self._model or self._load(self.config)
@@ -98,7 +98,7 @@ class Gguf:
                 call.schema,
                 call.sampling,
                 seed,
-                lambda: given_up.is_set() or time.monotonic() > ends,
+                lambda: given_up.is_set() or time.monotonic() > began + self.config.timeout,
             )
         except StoppedError:
             raise CallError("timeout", f"{self.name}: timeout: no reply within {self.config.timeout:g} s") from None
@@ -111,6 +111,7 @@ class Gguf:
             model=self.config.model,
             params={**call.sampling, "max_tokens": call.max_output_tokens, "seed": seed}
             | ({"response_format": "json_schema"} if call.schema else {}),
+            seconds=round(time.monotonic() - began, 3),
         )
 
     def _check(self, prompt: Read, call: Call) -> None:

@@ -39,6 +39,8 @@ class _Tally:
     left: float
     """Seconds of its deadline."""
     attempts: Attempts = field(default_factory=lambda: Attempts(sent=0))
+    seconds: float = 0.0
+    """Of its requests alone."""
 
     def before_sleep(self, state: tenacity.RetryCallState) -> None:
         self.left -= state.upcoming_sleep
@@ -83,7 +85,7 @@ class LiteLLM:
         except CallError as error:
             error.attempts = tally.attempts
             raise
-        return replace(reply, attempts=tally.attempts)
+        return replace(reply, attempts=tally.attempts, seconds=round(tally.seconds, 3))
 
     async def close(self) -> None:
         """Close litellm's connections, which all models of a process share; a later call opens new ones."""
@@ -106,7 +108,9 @@ class LiteLLM:
                     self._gate.pause(error.retry_after)
                 raise
             finally:
-                tally.left -= self._clock() - began
+                took = self._clock() - began
+                tally.left -= took
+                tally.seconds += took
             tally.attempts += Attempts()
             self._gate.succeeded()
             return reply

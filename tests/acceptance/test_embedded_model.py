@@ -64,6 +64,7 @@ def test_a_run_with_the_model_that_installs_like_a_package(rdf: Rdf, weights: Pa
     assert max(first.cached, second.cached) > 0.9 * first.prompt
     assert any("cut to the window of 8,192 tokens of embedded" in note for note in done.json["notes"])
     assert done.json["costs"]["usd_at_least"] == 0
+    assert all(stage["seconds"] > 0 for stage in done.json["costs"]["stages"])
     protocol = manifest.read(Path(done.json["run_dir"]))["settings"]["protocol"]
     assert (protocol["curate_cap"], protocol["supersession"]) == (256, "order")
 

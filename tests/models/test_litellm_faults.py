@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -193,6 +194,20 @@ async def test_attempts_and_rate_limits_are_counted(connect: Connect) -> None:
     client = connect(lambda request, n: script[n] if n < 3 else said(request, "Orla"))
     assert (await client.answer()).attempts == Attempts(sent=4, limited=2)
     assert (client.gate.retries, client.gate.limited) == (3, 2)
+
+
+async def test_the_time_of_a_call_is_that_of_its_requests_alone(connect: Connect) -> None:
+    now = 0.0
+
+    def script(request: dict[str, Any], n: int) -> Response:
+        nonlocal now
+        now += 2.0  # each request takes so long, and each wait that of its Retry-After
+        return failed(429, retry_after=30) if n == 0 else said(request, "Orla")
+
+    client = connect(script)
+    client.clock = lambda: now + sum(client.waits)
+    assert (await client.answer()).seconds == 4.0
+    assert client.clock() >= 34.0
 
 
 async def test_the_tokens_of_replies_that_cannot_be_used_are_kept(connect: Connect) -> None:
